@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The judge: builds, checks, times and looks for cheating; returns one verdict. It alone owns buffers, clock and
+// comparison; the referee (torch) and the runner (the solution) are other processes whose words are claims.
+// One Judge serves many judgings with everything warm. Not thread-safe: one judging at a time per device.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json_fwd.h"
+#include "base/result.h"
+#include "task/task.h"
+#include "verdict/verdict.h"
+
+namespace ww::judge {
+
+struct Settings {
+  std::filesystem::path program_folder;  ///< where ww-runner lies
+  std::filesystem::path python;          ///< interpreter with torch
+  std::filesystem::path python_package;  ///< folder that holds warpwright/
+  std::filesystem::path include_folder;  ///< folder that holds warpwright/solution.h
+  std::filesystem::path cache_folder;    ///< artifacts, baselines, admissions
+  int threads = 0;                       ///< 0: as many as cores we may use
+};
+
+enum class Stage { kStartReferee, kAdmit, kBuild, kCheck, kCompileBaseline, kTime, kDone };
+
+struct Progress {
+  Stage stage;
+  std::string workload;   ///< "" where it does not apply
+  double done = 0;        ///< 0..1 within the judging
+  nanoseconds left{};     ///< estimate for the judging
+};
+
+struct Options {
+  bool eager = true;
+  bool compile = false;
+  bool compile_max = false;
+  bool timing = true;                   ///< false: `verify`, correctness alone
+  milliseconds time_cap{2000};          ///< sampling time a workload
+  std::optional<int32_t> config;        ///< judge this config only; none: tune, then judge the best
+  std::function<void(const Progress&)> on_progress;
+};
+
+/// What `tasks check` found. `admitted` false: `problems` say why (exit 2). A weak task is admitted with reasons.
+struct Admission {
+  bool admitted = false;
+  std::vector<std::string> problems;
+  std::vector<std::string> weak;     ///< straw solutions that passed, with the workload
+  std::vector<std::string> skipped;  ///< straws that coincide with the reference
+  Json details() const;
+};
+
+class Judge {
+ public:
+  /// Throws Fault where the machine lacks what judging needs.
+  explicit Judge(Settings settings);
+  ~Judge();
+
+  /// One verdict. Faults become `no_verdict`; never throws for what a task or solution does. A task that is refused
+  /// gives an Error (bad input).
+  Result<verdict::Verdict> judge(const task::Task& task, const std::filesystem::path& solution, const Options& options);
+
+  /// Runs the reference in the sandbox and judges the straw solutions. `limit`: the whole check's wall time.
+  Admission check(const task::Task& task, milliseconds limit);
+
+  /// One graph a workload (docs/formats/graph.md), in the task's order.
+  Result<std::vector<Json>> capture(const task::Task& task);
+
+  /// Facts for doctor: isolation layers, device, referee, compiler.
+  Json facts();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace ww::judge
