@@ -41,7 +41,8 @@ TEST(Files, ReadingRefusesFoldersDevicesAndOversize) {
 
 TEST(Files, Utf8RefusesOverlongSurrogatesAndCutSequences) {
   EXPECT_TRUE(is_utf8("plain, \xc3\xa9, \xe2\x82\xac, \xf0\x9f\x98\x80"));
-  for (const char* bad : {"\xc0\xaf", "\xed\xa0\x80", "\xe2\x82", "\xff", "\xf5\x80\x80\x80"}) EXPECT_FALSE(is_utf8(bad));
+  for (const char* bad : {"\xc0\xaf", "\xed\xa0\x80", "\xe2\x82", "\xff", "\xf5\x80\x80\x80"})
+    EXPECT_FALSE(is_utf8(bad));
 }
 
 TEST(Toml, ErrorsNameTheLine) {

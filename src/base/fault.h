@@ -35,7 +35,7 @@ class Fault : public std::runtime_error {
 
 }  // namespace ww
 
-#define WW_CHECK(condition, message)                                                  \
-  do {                                                                                \
-    if (!(condition)) ::ww::check_failed(#condition, (message), __FILE__, __LINE__);  \
+#define WW_CHECK(condition, message)                                                 \
+  do {                                                                               \
+    if (!(condition)) ::ww::check_failed(#condition, (message), __FILE__, __LINE__); \
   } while (false)

@@ -72,7 +72,11 @@ bool is_utf8(std::string_view text) {
   const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
   while (i < text.size()) {
     const unsigned char lead = byte(i);
-    const size_t length = lead < 0x80 ? 1 : lead >= 0xf0 && lead < 0xf5 ? 4 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xc2 && lead < 0xe0 ? 2 : 0;
+    const size_t length = lead < 0x80                   ? 1
+                          : lead >= 0xf0 && lead < 0xf5 ? 4
+                          : lead >= 0xe0 && lead < 0xf0 ? 3
+                          : lead >= 0xc2 && lead < 0xe0 ? 2
+                                                        : 0;
     if (length == 0 || i + length > text.size()) return false;
     for (size_t k = 1; k < length; k++) {
       if ((byte(i + k) & 0xc0) != 0x80) return false;

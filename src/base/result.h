@@ -23,8 +23,8 @@ struct Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}          // NOLINT: implicit by intent
-  Result(Error error) : state_(std::move(error)) {}      // NOLINT
+  Result(T value) : state_(std::move(value)) {}      // NOLINT: implicit by intent
+  Result(Error error) : state_(std::move(error)) {}  // NOLINT
 
   bool ok() const { return std::holds_alternative<T>(state_); }
   explicit operator bool() const { return ok(); }

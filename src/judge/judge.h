@@ -33,18 +33,18 @@ enum class Stage { kStartReferee, kAdmit, kBuild, kCheck, kCompileBaseline, kTim
 
 struct Progress {
   Stage stage;
-  std::string workload;   ///< "" where it does not apply
-  double done = 0;        ///< 0..1 within the judging
-  nanoseconds left{};     ///< estimate for the judging
+  std::string workload;  ///< "" where it does not apply
+  double done = 0;       ///< 0..1 within the judging
+  nanoseconds left{};    ///< estimate for the judging
 };
 
 struct Options {
   bool eager = true;
   bool compile = false;
   bool compile_max = false;
-  bool timing = true;                   ///< false: `verify`, correctness alone
-  milliseconds time_cap{2000};          ///< sampling time a workload
-  std::optional<int32_t> config;        ///< judge this config only; none: tune, then judge the best
+  bool timing = true;             ///< false: `verify`, correctness alone
+  milliseconds time_cap{2000};    ///< sampling time a workload
+  std::optional<int32_t> config;  ///< judge this config only; none: tune, then judge the best
   std::function<void(const Progress&)> on_progress;
 };
 

@@ -15,10 +15,10 @@ namespace ww::judge {
 
 /// A process that can be stopped, staged and released. Descriptors are borrowed.
 struct Endpoint {
-  pid_t pid = 0;            ///< in our pid namespace
-  bool our_child = false;   ///< then waitid verifies a stop; else /proc does
-  int go_fd = -1;           ///< eventfd: one token releases one call
-  int done_fd = -1;         ///< read end of the pipe of done records
+  pid_t pid = 0;           ///< in our pid namespace
+  bool our_child = false;  ///< then waitid verifies a stop; else /proc does
+  int go_fd = -1;          ///< eventfd: one token releases one call
+  int done_fd = -1;        ///< read end of the pipe of done records
 };
 
 /// docs/formats/referee.md, "Done record". A claim of the other side.
@@ -38,10 +38,10 @@ enum class CallEnd {
 
 struct CallTimes {
   CallEnd end = CallEnd::kDone;
-  nanoseconds outer{};        ///< from go to verified stop
-  nanoseconds inner{};        ///< as claimed
-  int32_t status = 0;         ///< as claimed
-  nanoseconds stage_to_go{};  ///< end of staging to go: over 50 us is restaged by the engine
+  nanoseconds outer{};              ///< from go to verified stop
+  nanoseconds inner{};              ///< as claimed
+  int32_t status = 0;               ///< as claimed
+  nanoseconds stage_to_go{};        ///< end of staging to go: over 50 us is restaged by the engine
   nanoseconds cpu_while_stopped{};  ///< processor time the process used between the two stops around staging
   uint64_t stray_records = 0;       ///< records found when none was due
 };

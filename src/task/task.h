@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A task: a PyTorch reference in KernelBench form plus its contract. Loading here reads and validates text only; whether
-// the reference runs is found out by the referee, in the sandbox (judge/). Plain data, freely copied.
+// A task: a PyTorch reference in KernelBench form plus its contract. Loading here reads and validates text only;
+// whether the reference runs is found out by the referee, in the sandbox (judge/). Plain data, freely copied.
 #pragma once
 
 #include <filesystem>
@@ -32,7 +32,7 @@ struct Contract {
   Precision precision = Precision::kFp32;
   Mode mode = Mode::kSource;
   ClockPolicy clock = ClockPolicy::kGuarded;
-  std::vector<std::string> mutates;                            ///< buffers compared after the call
+  std::vector<std::string> mutates;                              ///< buffers compared after the call
   std::vector<std::string> allow = {"cublas", "cudnn", "dnnl"};  ///< libraries a solution may call
   bool redraw_constants = true;  ///< redraw parameters initialised to a constant; false: suite profile kernelbench
 };
@@ -40,9 +40,9 @@ struct Contract {
 Json to_json(const Contract& contract);
 
 struct Task {
-  std::string name;                 ///< folder or file name without .py
+  std::string name;  ///< folder or file name without .py
   std::filesystem::path source_path;
-  std::string source;               ///< the reference, UTF-8
+  std::string source;  ///< the reference, UTF-8
   Contract contract;
   std::vector<Workload> workloads;  ///< at least one
   std::string id;                   ///< content hash of source, contract and workloads, 64 hexadecimal digits

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/compare.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "judge/tolerance.h"
+
+namespace ww::judge {
+namespace {
+
+using task::DType;
+using task::TensorSpec;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+template <class T>
+const std::byte* bytes(const std::vector<T>& values) {
+  return reinterpret_cast<const std::byte*>(values.data());
+}
+
+TensorSpec floats(int64_t count) { return {.name = "out", .dtype = DType::kFloat32, .shape = {count}}; }
+
+Comparison compare_floats(const std::vector<float>& expected, const std::vector<float>& got,
+                          Bound bound = {1e-5, 1e-5}) {
+  return compare(floats(static_cast<int64_t>(expected.size())), bytes(expected), DType::kFloat32, bytes(got), bound);
+}
+
+TEST(Compare, EqualTensorsHaveNoError) {
+  const auto result = compare_floats({1, -2, 3}, {1, -2, 3});
+  EXPECT_TRUE(result.ok);
+  EXPECT_EQ(result.worst, 0);
+}
+
+TEST(Compare, ZerosFailHoweverSmallTheTruthIs) {
+  const std::vector<float> tiny(1000, 1e-30f), zeros(1000, 0.f);
+  EXPECT_FALSE(compare_floats(tiny, zeros).ok);
+}
+
+TEST(Compare, OneWrongElementAmongMillionsIsFoundAndNamed) {
+  std::vector<float> expected(1 << 20, 1.f), got = expected;
+  got[777'777] = 1.1f;
+  const auto result = compare_floats(expected, got);
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.wrong, 1u);
+  ASSERT_TRUE(result.first);
+  EXPECT_EQ(result.first->index, 777'777u);
+  EXPECT_FLOAT_EQ(static_cast<float>(result.first->got), 1.1f);
+}
+
+TEST(Compare, NanIsNeverAWildcard) {
+  EXPECT_FALSE(compare_floats({1, 2, 3}, {1, kNan, 3}).ok);
+  EXPECT_FALSE(compare_floats({1, 2, 3}, {kNan, kNan, kNan}).ok);
+  EXPECT_FALSE(compare_floats({1, 2, 3}, {1, kInf, 3}).ok);
+  EXPECT_FALSE(compare_floats({1, kNan, 3}, {1, 2, 3}).ok);
+}
+
+TEST(Compare, ANonFiniteExpectationAsksForTheSameOne) {
+  EXPECT_TRUE(compare_floats({1, kNan, kInf}, {1, kNan, kInf}).ok);
+  EXPECT_FALSE(compare_floats({1, kNan, kInf}, {1, kNan, -kInf}).ok);
+}
+
+TEST(Compare, LargeElementsMayRoundRelativelyButSmallOnesOnlyWithinTheOutputsScale) {
+  EXPECT_TRUE(compare_floats({1e4f, 1, 1}, {1e4f * (1 + 5e-6f), 1, 1}).ok);
+  EXPECT_FALSE(compare_floats({1, 1, 1e-3f}, {1, 1, 2e-3f}).ok);
+}
+
+TEST(Compare, ASmallErrorEverywhereBreaksTheRmsBoundAlone) {
+  std::vector<float> expected(1000, 1.f), got(1000, 1.00002f);
+  const auto result = compare_floats(expected, got, {1e-4, 1e-5});
+  EXPECT_FALSE(result.ok);
+  EXPECT_EQ(result.wrong, 0u);
+  EXPECT_TRUE(result.first);
+}
+
+TEST(Compare, IntegersAndBoolsAreExact) {
+  const TensorSpec spec{.name = "out", .dtype = DType::kInt64, .shape = {3}};
+  const std::vector<int64_t> expected{1, 2, (1LL << 60)}, off{1, 2, (1LL << 60) + 1};
+  EXPECT_TRUE(compare(spec, bytes(expected), DType::kInt64, bytes(expected), {}).ok);
+  EXPECT_FALSE(compare(spec, bytes(expected), DType::kInt64, bytes(off), {1, 1}).ok);
+}
+
+TEST(Compare, EmptyTensorsAgree) { EXPECT_TRUE(compare_floats({}, {}).ok); }
+
+TEST(Compare, Bfloat16IsReadAsItsBits) {
+  const TensorSpec spec{.name = "out", .dtype = DType::kBfloat16, .shape = {2}};
+  const std::vector<uint16_t> got{0x3f80, 0xc000};  // 1, -2
+  const std::vector<double> truth{1, -2};
+  EXPECT_TRUE(compare(spec, bytes(truth), DType::kFloat64, bytes(got), {1e-9, 1e-9}).ok);
+}
+
+TEST(Tolerance, GrowsWithTheReferencesOwnErrorAndWithReductionLength) {
+  Tolerance plain(task::Precision::kFp32, {floats(1024)}, {floats(1024)});
+  Tolerance reduced(task::Precision::kFp32, {floats(1 << 20)}, {floats(1)});
+  EXPECT_LT(plain.against_truth(0).max, reduced.against_truth(0).max);
+  const double before = plain.against_truth(0).max;
+  plain.calibrate(0, {1e-5, 1e-6});
+  EXPECT_GT(plain.against_truth(0).max, before);
+  EXPECT_DOUBLE_EQ(plain.against_truth(0).max, 10 * 1e-5);
+  EXPECT_DOUBLE_EQ(plain.against_eager(0).max, 11 * 1e-5);
+}
+
+TEST(Tolerance, RefusesTf32RoundingForAnFp32Contract) {
+  const Tolerance tolerance(task::Precision::kFp32, {floats(4096)}, {floats(4096)});
+  EXPECT_LT(tolerance.against_truth(0).max, std::ldexp(1, -12));
+}
+
+}  // namespace
+}  // namespace ww::judge
