@@ -89,7 +89,7 @@ WW_EXPORT int32_t ww_config_count(void);
 extern "C" {
 #endif
 __attribute__((weak, visibility("default"))) extern const int32_t ww_solution_abi;
-__attribute__((weak, visibility("default"))) const int32_t ww_solution_abi = WW_ABI_VERSION;
+const int32_t ww_solution_abi = WW_ABI_VERSION;
 #ifdef __cplusplus
 }
 #endif
