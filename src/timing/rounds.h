@@ -34,20 +34,19 @@ struct Method {
 /// Each round holds one sample of every side, taken close together in random order. Side 0 is the solution by custom.
 class Rounds {
  public:
-  explicit Rounds(size_t sides) : sides_(sides), samples_(sides) {}
+  explicit Rounds(size_t sides) : samples_(sides) {}
 
   /// Requires: one sample a side.
   void add(std::span<const Sample> round);
   /// A round that the judge itself saw disturbed: counted, not used.
   void discard() { discarded_++; }
 
-  size_t sides() const { return sides_; }
+  size_t sides() const { return samples_.size(); }
   size_t size() const { return samples_.empty() ? 0 : samples_[0].size(); }
   size_t discarded() const { return discarded_; }
   std::span<const Sample> side(size_t index) const { return samples_[index]; }
 
  private:
-  size_t sides_;
   std::vector<std::vector<Sample>> samples_;
   size_t discarded_ = 0;
 };
@@ -66,10 +65,13 @@ struct RatioEstimate {
   double sampling = 0;
 };
 
-/// Requires: at least one round.
+/// Fewest rounds that say anything about their own scatter.
+inline constexpr size_t kFewestRounds = 4;
+
+/// Requires: kFewestRounds.
 TimeEstimate estimate_time(const Rounds& rounds, size_t side, const Method& method);
 
-/// Requires: at least one round. With fewer than four the interval is [0, largest double].
+/// Requires: kFewestRounds.
 RatioEstimate estimate_ratio(const Rounds& rounds, size_t solution, size_t baseline, const Method& method);
 
 /// Geometric mean of baseline over solution over workloads, each resampled within the same draw. Same requirements for
@@ -91,8 +93,8 @@ class StoppingRule {
 
   enum class Answer { kContinue, kReached, kCap };
 
-  /// Ask after each round. `spent` is the sampling time of this workload so far. A cap reached before four rounds is
-  /// overrun until there are four.
+  /// Ask after each round. `spent` is the sampling time of this workload so far. A cap reached before
+  /// kFewestRounds is overrun until there are as many.
   Answer ask(const Rounds& rounds, nanoseconds spent);
 
  private:

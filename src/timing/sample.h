@@ -56,11 +56,9 @@ class BaseEstimator {
     double spin_us;
     Base base;
   };
-  const std::vector<Knot>& knots() const;
 
-  std::vector<Spin> spins_;  // by ascending spin_us
-  mutable std::vector<Knot> knots_;
-  mutable bool fresh_ = false;
+  std::vector<Spin> spins_;  // both by ascending spin_us
+  std::vector<Knot> knots_;  // of the spins with enough probes
 };
 
 /// A call's time lies in [low_us, high_us]: max(inner, outer - base - error) to max(inner, outer - base + error), so
