@@ -32,41 +32,43 @@ take_lock() {
   printf '%s\n' $$ >"$state/lock"
 }
 
-# left_of LOG ELAPSED EXPECTED: seconds still to go, from ninja's [done/total] where the log has it.
+# left_of ELAPSED EXPECTED LAST_LINE: seconds still to go, from ninja's [done/total] where the line has it.
 left_of() {
-  local last=$detail elapsed=$2 expected=$3
-  if [[ $last =~ ^\[([0-9]+)/([0-9]+)\] ]] && ((BASH_REMATCH[1] > 0)); then
-    local finished=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
-    printf '%d' $((elapsed * (total - finished) / finished))
+  local elapsed=$1 expected=$2
+  if [[ $3 =~ ^\[([0-9]+)/([0-9]+)\] ]] && ((BASH_REMATCH[1] > 0)); then
+    echo $((elapsed * (BASH_REMATCH[2] - BASH_REMATCH[1]) / BASH_REMATCH[1]))
   else
-    printf '%d' $((expected > elapsed ? expected - elapsed : 0))
+    echo $((expected > elapsed ? expected - elapsed : 0))
   fi
 }
 
-# run_step TITLE EXPECTED_SECONDS LOG COMMAND...: runs it with its output in LOG, showing time and what it does now.
-# The command ends when we are killed. Returns its exit status.
+# show_progress TITLE ELAPSED EXPECTED LAST_LINE
+show_progress() {
+  local line
+  line="ww: $1  $(clock "$2"), about $(clock "$(left_of "$2" "$3" "$4")") to go  ${4:0:50}"
+  if [[ -t 2 ]]; then printf '\r\033[K%s' "$line" >&2; else printf '%s\n' "$line" >&2; fi
+}
+
+# run_step TITLE EXPECTED_SECONDS LOG COMMAND...: runs it with its output in LOG; from its second second on, shows the
+# time, what is left and what it does now. The command ends when we are killed. Returns its exit status.
 run_step() {
-  local title=$1 expected=$2 log=$3 started=$SECONDS next_line=15 elapsed detail status=0
+  local title=$1 expected=$2 log=$3 started=$SECONDS next_line=2 pause=0.1 elapsed status=0
   shift 3
   mkdir -p "${log%/*}"
-  [[ -t 2 ]] || say "$title (about $(clock "$expected"))"
   setpriv --pdeathsig TERM -- "$@" </dev/null >"$log" 2>&1 &
   step_pid=$!
   while kill -0 "$step_pid" 2>/dev/null; do
     elapsed=$((SECONDS - started))
-    detail=$(tail -n 1 -- "$log" | tr -c '[:print:]' ' ')
-    if [[ -t 2 ]]; then
-      printf '\r\033[Kww: %s  %s, %s to go  %.60s' "$title" "$(clock $elapsed)" \
-        "$(clock "$(left_of "$log" $elapsed "$expected")")" "$detail" >&2
-    elif ((elapsed >= next_line)); then
-      say "$title: $(clock $elapsed), $(clock "$(left_of "$log" $elapsed "$expected")") to go  ${detail:0:70}"
-      next_line=$((elapsed + 15))
+    if ((elapsed >= next_line)); then
+      show_progress "$title" "$elapsed" "$expected" "$(tail -n 1 -- "$log" | tr -c '[:print:]' ' ')"
+      [[ -t 2 ]] || next_line=$((elapsed + 15))
+      pause=0.4
     fi
-    sleep 0.3
+    sleep "$pause"
   done
   wait "$step_pid" || status=$?
   step_pid=
-  [[ ! -t 2 ]] || printf '\r\033[K' >&2
-  ((status != 0)) || say "$title: done in $(clock $((SECONDS - started)))"
+  [[ ! -t 2 || $pause == 0.1 ]] || printf '\r\033[K' >&2
+  ((status != 0)) || [[ $pause == 0.1 ]] || say "$title: done in $(clock $((SECONDS - started)))"
   return "$status"
 }
