@@ -57,7 +57,7 @@ struct Limits {
   milliseconds wall{60'000};           ///< since the start; applied by wait()
   milliseconds cpu{0};                 ///< whole tree, checked by wait() every 20 ms; RLIMIT_CPU backs it up
   uint64_t file_bytes = 1ull << 30;    ///< one file
-  uint64_t scratch_bytes = 64u << 20;  ///< /tmp and /dev/shm together; 0: they are read-only
+  uint64_t scratch_bytes = 64u << 20;  ///< /tmp and /dev/shm, each; 0: they are read-only
   uint64_t output_bytes = 1u << 20;    ///< kept of each captured stream; the rest is read and dropped
   uint32_t open_files = 1024;          ///< 0: as the caller's
 };

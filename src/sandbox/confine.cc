@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/confine.h"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/fault.h"
+#include "sandbox/landlock.h"
+#include "sandbox/namespaces.h"
+#include "sandbox/seccomp.h"
+
+namespace ww::sandbox {
+
+Isolation confine_this_process(const Confinement& confinement) {
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw_errno("giving up new privileges");
+  if (const int error = drop_capabilities()) throw_errno("dropping capabilities", error);
+  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) throw_errno("closing the process to debuggers");
+  Isolation isolation;
+  const Filter filter = native_runner_filter(::getpid());
+  const int abi = landlock_abi();
+  if (abi > 0) {
+    std::vector<LandlockRule> rules;
+    for (const auto& path : confinement.readable) rules.push_back({path.string(), Rights::kRead});
+    if (const int error = restrict_files(rules, abi)) throw_errno("restricting files with Landlock", error);
+    isolation.layers.push_back({"landlock", true, "ABI " + std::to_string(abi)});
+  } else {
+    isolation.layers.push_back({"landlock", false, "not in this kernel"});
+  }
+  const int error = install_filter(filter);
+  if (error != 0 && error != ENOSYS) throw_errno("installing the system call filter", error);
+  isolation.layers.push_back({"seccomp", error == 0, error == 0 ? "" : "not in this kernel"});
+  return isolation;
+}
+
+}  // namespace ww::sandbox

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a Process holds. Internal to sandbox/.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "base/fd.h"
+#include "sandbox/capture.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/sandbox.h"
+
+namespace ww::sandbox {
+
+struct Process::State {
+  pid_t pid = -1;
+  Fd pidfd;
+  bool own_pid_ns = false;
+  Limits limits;
+  nanoseconds started{};
+  std::unique_ptr<Cgroup> cgroup;  ///< null once it ended
+  Capture out, err;
+  const Isolation* isolation = nullptr;
+  std::optional<How> killed_for;
+  std::optional<Ended> ended;
+
+  nanoseconds cpu_used() const;
+  /// Kills what is over a limit. Returns when to look again.
+  nanoseconds apply_limits();
+  void kill_tree(How reason);
+  void abandon() noexcept;
+  /// Requires: the process has ended, nobody has reaped it.
+  void finish();
+  How explain(const Ended& result, uint64_t memory_kills) const;
+};
+
+}  // namespace ww::sandbox

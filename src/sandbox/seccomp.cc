@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sandbox/seccomp.h"
+
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/fault.h"
+#include "base/fd.h"
+#include "sandbox/syscall_lists.h"
+
+namespace ww::sandbox {
+namespace {
+
+constexpr uint64_t kNamespaces =
+    CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+constexpr uint64_t kLow32 = 0xffffffffu;
+
+/// Builds one filter. Conditions on one call are alternatives; arguments of type int are compared in their lower half,
+/// which is what the kernel looks at.
+class FilterBuilder {
+ public:
+  explicit FilterBuilder(uint32_t default_action) : context_(::seccomp_init(default_action)) {
+    if (!context_) throw Fault(Fault::Kind::kSystem, "libseccomp cannot make a filter");
+    check(::seccomp_attr_set(context_, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS), "the foreign ABI action");
+    check(::seccomp_attr_set(context_, SCMP_FLTATR_CTL_OPTIMIZE, 2), "the search tree");
+  }
+  FilterBuilder(const FilterBuilder&) = delete;
+  FilterBuilder& operator=(const FilterBuilder&) = delete;
+  ~FilterBuilder() { ::seccomp_release(context_); }
+
+  template <class... Conditions>
+  void rule(uint32_t action, const char* name, Conditions... conditions) {
+    const int number = ::seccomp_syscall_resolve_name(name);
+    if (number == __NR_SCMP_ERROR || number < 0) return;  // unknown to this libseccomp: the default applies
+    rule(action, number, conditions...);
+  }
+  template <class... Conditions>
+  void rule(uint32_t action, int number, Conditions... conditions) {
+    const scmp_arg_cmp list[] = {conditions..., scmp_arg_cmp{}};
+    check(::seccomp_rule_add_array(context_, action, number, sizeof...(conditions), list), syscall_name(number));
+  }
+  void rules(uint32_t action, const SyscallList& names) {
+    for (const char* name : names) rule(action, name);
+  }
+
+  Filter compile() const {
+    const Fd file(::memfd_create("filter", MFD_CLOEXEC));
+    if (!file.valid()) throw_errno("making a filter's file");
+    check(::seccomp_export_bpf(context_, file.get()), "compiling");
+    const off_t size = ::lseek(file.get(), 0, SEEK_END);
+    Filter filter(static_cast<size_t>(size) / sizeof(sock_filter));
+    if (::pread(file.get(), filter.data(), static_cast<size_t>(size), 0) != size) throw_errno("reading a filter");
+    return filter;
+  }
+
+ private:
+  static void check(int result, const std::string& what) {
+    if (result < 0) throw_errno("libseccomp: " + what, -result);
+  }
+
+  scmp_filter_ctx context_;
+};
+
+scmp_arg_cmp low_bits(unsigned argument, uint64_t mask, uint64_t value) {
+  return SCMP_CMP64(argument, SCMP_CMP_MASKED_EQ, mask, value);
+}
+
+scmp_arg_cmp equal_int(unsigned argument, uint64_t value) { return low_bits(argument, kLow32, value & kLow32); }
+
+Filter build_tools_filter() {
+  FilterBuilder filter(SCMP_ACT_ERRNO(ENOSYS));
+  const SyscallList& denied = denied_to_tools();
+  constexpr int kYoungest = 462;  // numbers beyond fail with ENOSYS, as on a kernel that lacks them
+  for (int number = 0; number <= kYoungest; ++number) {
+    const std::string name = syscall_name(number);
+    if (name.empty()) continue;
+    bool special = name == "clone3";  // flags lie in memory, where no filter can look: ENOSYS makes libc use clone
+    for (const char* other : denied) special = special || name == other;
+    for (const char* other : conditional_for_tools()) special = special || name == other;
+    if (!special) filter.rule(SCMP_ACT_ALLOW, number);
+  }
+  filter.rules(SCMP_ACT_ERRNO(EPERM), denied);
+  filter.rule(SCMP_ACT_ALLOW, "clone", low_bits(0, kNamespaces, 0));
+  filter.rule(SCMP_ACT_ALLOW, "socket", equal_int(0, 1 /* AF_UNIX */));
+  filter.rule(SCMP_ACT_ALLOW, "socketpair", equal_int(0, 1));
+  filter.rule(SCMP_ACT_ALLOW, "personality", equal_int(0, 0xffffffff));
+  // Pretended: a process that could clear its parent-death signal would outlive us.
+  filter.rule(SCMP_ACT_ERRNO(0), "prctl", SCMP_CMP64(0, SCMP_CMP_EQ, 1 /* PR_SET_PDEATHSIG */));
+  filter.rule(SCMP_ACT_ALLOW, "prctl", SCMP_CMP64(0, SCMP_CMP_NE, 1));
+  return filter.compile();
+}
+
+/// Reading only.
+void add_runner_open(FilterBuilder& filter, const char* name, unsigned flags_argument) {
+  constexpr uint64_t kMakes = O_CREAT | O_TRUNC;
+  filter.rule(SCMP_ACT_ALLOW, name, low_bits(flags_argument, O_ACCMODE | kMakes, O_RDONLY));
+  for (const uint64_t mode : {O_WRONLY, O_RDWR, O_ACCMODE}) {
+    filter.rule(SCMP_ACT_ERRNO(EROFS), name, low_bits(flags_argument, O_ACCMODE, mode));
+  }
+  filter.rule(SCMP_ACT_ERRNO(EROFS), name, low_bits(flags_argument, O_CREAT, O_CREAT));
+  filter.rule(SCMP_ACT_ERRNO(EROFS), name, low_bits(flags_argument, O_TRUNC, O_TRUNC));
+}
+
+/// Calls whose arguments decide.
+void add_runner_conditions(FilterBuilder& filter, uint64_t self) {
+  constexpr uint64_t kThread = CLONE_VM | CLONE_THREAD;
+  filter.rule(SCMP_ACT_ALLOW, "clone", low_bits(0, kThread | kNamespaces, kThread));
+  filter.rule(SCMP_ACT_KILL_PROCESS, "clone", low_bits(0, CLONE_THREAD, 0));
+  add_runner_open(filter, "open", 1);
+  add_runner_open(filter, "openat", 2);
+  filter.rule(SCMP_ACT_ALLOW, "prlimit64", equal_int(0, 0), SCMP_CMP64(2, SCMP_CMP_EQ, 0));
+  filter.rule(SCMP_ACT_ALLOW, "prlimit64", equal_int(0, self), SCMP_CMP64(2, SCMP_CMP_EQ, 0));
+  filter.rule(SCMP_ACT_ALLOW, "personality", equal_int(0, 0xffffffff));
+  for (const int command : fcntl_commands_of_runner()) {
+    filter.rule(SCMP_ACT_ALLOW, "fcntl", equal_int(1, static_cast<uint64_t>(command)));
+  }
+  for (const int option : prctl_options_of_runner()) {
+    filter.rule(SCMP_ACT_ALLOW, "prctl", equal_int(0, static_cast<uint64_t>(option)));
+  }
+  for (const unsigned long request : ioctl_requests_of_runner()) {
+    filter.rule(SCMP_ACT_ALLOW, "ioctl", equal_int(1, request));
+  }
+}
+
+/// Signals to itself only, and never one that stops it: being stopped is the judge's affair.
+void add_runner_signals(FilterBuilder& filter, uint64_t self) {
+  for (const uint64_t signal : {0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 32, 33}) {
+    filter.rule(SCMP_ACT_ALLOW, "kill", equal_int(0, self), equal_int(1, signal));
+    filter.rule(SCMP_ACT_ALLOW, "tgkill", equal_int(0, self), equal_int(2, signal));
+  }
+  filter.rule(SCMP_ACT_KILL_PROCESS, "kill", SCMP_CMP64(0, SCMP_CMP_NE, self));
+  filter.rule(SCMP_ACT_KILL_PROCESS, "tgkill", SCMP_CMP64(0, SCMP_CMP_NE, self));
+}
+
+}  // namespace
+
+const Filter& tools_filter() {
+  static const Filter filter = build_tools_filter();
+  return filter;
+}
+
+Filter native_runner_filter(int self) {
+  FilterBuilder filter(SCMP_ACT_ERRNO(ENOSYS));
+  filter.rules(SCMP_ACT_ALLOW, allowed_to_runner());
+  filter.rules(SCMP_ACT_ERRNO(EPERM), refused_to_runner());
+  filter.rules(SCMP_ACT_KILL_PROCESS, fatal_to_runner());
+  add_runner_conditions(filter, static_cast<uint64_t>(self));
+  add_runner_signals(filter, static_cast<uint64_t>(self));
+  return filter.compile();
+}
+
+int install_filter(const Filter& filter) {
+  const sock_fprog program = {static_cast<unsigned short>(filter.size()), const_cast<sock_filter*>(filter.data())};
+  // SPEC_ALLOW: before Linux 5.16 a filter would otherwise slow down the code that is being timed.
+  const unsigned flags = SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+  const long result = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+  if (result < 0) return errno;
+  return result == 0 ? 0 : EBUSY;  // the id of a thread that could not be synchronised
+}
+
+std::string syscall_name(int number) {
+  char* text = ::seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, number);
+  std::string name = text ? text : "";
+  std::free(text);
+  return name;
+}
+
+}  // namespace ww::sandbox
