@@ -43,6 +43,7 @@ struct RunnerLimits {
   milliseconds call{60'000};            ///< one call of any kind
   uint64_t memory_bytes = 4ull << 30;   ///< of the runner itself; lent memory is the judge's
   uint64_t scratch_bytes = 1ull << 30;  ///< largest packed buffer, and largest workspace
+  uint64_t twice_bytes = 1ull << 30;    ///< two placements where both copies of a workload's data fit in
   int max_threads = 256;
 };
 
@@ -51,6 +52,7 @@ struct RunnerProcessSetup {
   std::filesystem::path program;  ///< ww-runner
   int threads = 1;
   std::vector<std::string> environment;  ///< "NAME=value": OMP_* and the like; nothing else is inherited
+  std::vector<int> cpus;                 ///< affinity; empty: as the caller's
   RunnerLimits limits;
 };
 
@@ -68,15 +70,10 @@ struct CallChoice {
 
 struct CallReport {
   CallTimes times;
-  std::optional<RunnerFailure> failure;  ///< none: done with status 0, or `unsupported`
-  bool unsupported = false;              ///< WW_UNSUPPORTED
-  std::vector<std::string> overwritten;  ///< "output out: 3 bytes after its end": canaries found broken
-  int threads = 0;                       ///< tasks in the process after the call, as the kernel counts them
-};
-
-struct ScratchSizes {
-  uint64_t packed = 0;
-  uint64_t workspace = 0;
+  std::optional<RunnerFailure> failure = {};  ///< none: done with status 0, or `unsupported`
+  bool unsupported = false;                   ///< WW_UNSUPPORTED
+  std::vector<std::string> overwritten = {};  ///< "output out: 3 bytes after its end": canaries found broken
+  int threads = 0;                            ///< tasks in the process after the call, as the kernel counts them
 };
 
 class Runner {
