@@ -86,6 +86,7 @@ class Conclusion {
   static Conclusion pass(std::optional<Figures> figures) {
     Conclusion conclusion;
     conclusion.outcome_ = Outcome::kPass;
+    conclusion.reason_.clear();
     conclusion.figures_ = std::move(figures);
     return conclusion;
   }
@@ -102,7 +103,7 @@ class Conclusion {
 
   Outcome outcome() const { return outcome_; }
   bool passed() const { return outcome_ == Outcome::kPass; }
-  const std::string& reason() const { return reason_; }
+  const std::string& reason() const { return reason_; }  ///< "" for a pass
   const std::optional<Figures>& figures() const { return figures_; }
 
   bool operator==(const Conclusion&) const = default;
