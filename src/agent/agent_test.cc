@@ -64,7 +64,8 @@ class LoopTest : public ::testing::Test {
   fs::path episode_path() const { return folder_.path() / "episode.jsonl"; }
   static std::string ending(const EpisodeEnd& end) { return std::string(name(end.ending)); }
 
-  TemporaryFolder folder_{"ww-agent-test"};
+  // In memory: syncing every event to a disk is most of these tests' time.
+  TemporaryFolder folder_{"ww-agent-test", "/dev/shm"};
   FakeWorkshop workshop_;
 };
 
@@ -154,6 +155,14 @@ TEST_F(LoopTest, AFaultIsRecordedAndThrownOn) {
   const auto events = *Episode::read(episode_path());
   EXPECT_EQ(events.back()["ending"], "fault");
   EXPECT_EQ(events.back()["reason"], "the disk is full");
+}
+
+TEST_F(LoopTest, AnEpisodeHasOneWriterAtATime) {
+  script(whole_script());
+  play();
+  const auto first = Episode::open(episode_path());
+  ASSERT_TRUE(first.ok());
+  EXPECT_THAT(Episode::open(episode_path()).error().text(), HasSubstr("another process"));
 }
 
 TEST_F(LoopTest, AFileThatIsNoEpisodeIsRefusedByLine) {

@@ -2,11 +2,13 @@
 #include "agent/episode.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <deque>
 
 #include "base/files.h"
@@ -97,6 +99,9 @@ Episode Episode::create(const fs::path& path) {
 }
 
 Result<Episode> Episode::open(const fs::path& path) {
+  Fd fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (!fd.valid()) return Error{std::strerror(errno), path.string()};
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return Error{"is being written by another process", path.string()};
   const auto bytes = read_file(path, kEpisodeLimitBytes);
   if (!bytes) return bytes.error();
   auto lines = parse(*bytes, path);
@@ -104,8 +109,7 @@ Result<Episode> Episode::open(const fs::path& path) {
   Episode episode;
   episode.path_ = path;
   episode.events_ = std::move(lines->events);
-  episode.fd_ = Fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  if (!episode.fd_.valid()) throw_errno("opening " + path.string());
+  episode.fd_ = std::move(fd);
   if (::ftruncate(episode.fd_.get(), static_cast<off_t>(lines->whole_bytes)) != 0)
     throw_errno("writing " + path.string());
   return episode;

@@ -31,7 +31,7 @@ class Episode {
   /// A new file. Throws Fault where it cannot be made or exists.
   static Episode create(const std::filesystem::path& path);
   /// An existing file, to be continued. Error where it is not an episode of a known version, or a line before the last
-  /// one is damaged; the error names the line.
+  /// one is damaged (the error names the line), or another process has it open.
   static Result<Episode> open(const std::filesystem::path& path);
   /// The events of a file, without opening it for writing.
   static Result<std::vector<Json>> read(const std::filesystem::path& path);

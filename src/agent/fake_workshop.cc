@@ -3,6 +3,8 @@
 
 #include "base/fault.h"
 #include "base/files.h"
+#include "base/hash.h"
+#include "base/json.h"
 
 namespace ww::agent {
 namespace {
@@ -61,10 +63,39 @@ std::string FakeWorkshop::source(const fs::path& solution) {
   return text ? *text : "";
 }
 
+judge::Admission FakeWorkshop::admit() {
+  judge::Admission admission;
+  admission.admitted = refusal.empty();
+  if (!refusal.empty()) admission.problems = {refusal};
+  return admission;
+}
+
+Result<std::vector<Json>> FakeWorkshop::capture() { return Error{"there is no graph", "fake"}; }
+
+Result<Json> FakeWorkshop::describe() {
+  const Json leaf = {{"kind", "tensor"}, {"index", 0}};
+  return Json::array({{{"inputs", {{{"name", "x"}, {"dtype", "float32"}, {"shape", {8, 16}}}}},
+                       {"weights", Json::array()},
+                       {"outputs", {{{"name", "out"}, {"dtype", "float32"}, {"shape", {8, 16}}}}},
+                       {"mutates", Json::array()},
+                       {"init", Json::array()},
+                       {"tree", leaf},
+                       {"input_tree", {{"kind", "tuple"}, {"items", {leaf}}}}}});
+}
+
+Status FakeWorkshop::try_module(const fs::path&) {
+  if (!module_problem.empty()) return Error{module_problem, ""};
+  return Unit{};
+}
+
 Built FakeWorkshop::build(const fs::path& solution) {
   const std::string text = source(solution);
   const bool ok = text.find("speed=") != std::string::npos || text.find("wrong") != std::string::npos;
-  return {.ok = ok, .diagnostics = ok ? "" : "error: expected a speed", .cached = false, .elapsed = milliseconds(5)};
+  return {.ok = ok,
+          .diagnostics = ok ? "" : "error: expected a speed",
+          .library = solution / "kernels" / "solution.cpp",
+          .cached = false,
+          .elapsed = milliseconds(5)};
 }
 
 Result<verdict::Verdict> FakeWorkshop::judge(const fs::path& solution, const JudgeRequest& request) {
@@ -74,9 +105,11 @@ Result<verdict::Verdict> FakeWorkshop::judge(const fs::path& solution, const Jud
   if (text.find("interrupt") != std::string::npos) throw Fault(Fault::Kind::kInterrupted, "interrupted");
   const size_t at = text.find("speed=");
   verdict::Verdict verdict = example_verdict(at == std::string::npos ? 1 : std::stod(text.substr(at + 6)), request);
-  if (at == std::string::npos) {
-    const auto outcome =
-        text.find("wrong") == std::string::npos ? verdict::Outcome::kBuildError : verdict::Outcome::kWrong;
+  verdict.solution.id = sha256_hex(text);
+  const bool out_of_luck = text == lucky_once && !lucky_.insert(text).second;
+  if (at == std::string::npos || out_of_luck) {
+    const bool builds = out_of_luck || text.find("wrong") != std::string::npos;
+    const auto outcome = builds ? verdict::Outcome::kWrong : verdict::Outcome::kBuildError;
     verdict.conclusion = verdict::Conclusion<verdict::Timing>::failed(outcome, "the source asked for it");
     verdict.workloads.clear();
   }

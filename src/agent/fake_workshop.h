@@ -5,7 +5,9 @@
 // judgings.
 #pragma once
 
+#include <set>
 #include <string>
+#include <vector>
 
 #include "agent/workshop.h"
 
@@ -16,13 +18,23 @@ verdict::Verdict example_verdict(double speedup, const JudgeRequest& request);
 
 class FakeWorkshop : public Workshop {
  public:
+  judge::Admission admit() override;
+  Result<std::vector<Json>> capture() override;
+  Result<Json> describe() override;
   Built build(const std::filesystem::path& solution) override;
   Result<verdict::Verdict> judge(const std::filesystem::path& solution, const JudgeRequest& request) override;
 
+  Status try_module(const std::filesystem::path& folder) override;
+
   int judgings = 0;
+  std::string refusal;         ///< if not empty, why the task is refused
+  std::string lucky_once;      ///< a source with this text passes once and is wrong from then on
+  std::string module_problem;  ///< if not empty, what try_module finds
 
  private:
   static std::string source(const std::filesystem::path& solution);
+
+  std::set<std::string> lucky_;
 };
 
 }  // namespace ww::agent

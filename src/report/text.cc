@@ -35,8 +35,8 @@ std::string time_text(const verdict::SideTime& time) {
 }
 
 std::string workload_line(const verdict::WorkloadVerdict& workload, size_t name_width, Style style) {
-  std::string line = fmt::format("  {:<{}}  {}", workload.name, name_width,
-                                 outcome_word(workload.conclusion.outcome(), style));
+  std::string line =
+      fmt::format("  {:<{}}  {}", workload.name, name_width, outcome_word(workload.conclusion.outcome(), style));
   if (workload.config) line += fmt::format("  config {}", *workload.config);
   if (!workload.conclusion.passed()) line += "  " + first_line(workload.conclusion.reason());
   if (const auto& figures = workload.conclusion.figures()) {
@@ -51,10 +51,11 @@ std::string workload_line(const verdict::WorkloadVerdict& workload, size_t name_
 std::string failure_line(const verdict::Failure& failure) {
   std::string where = failure.output;
   if (!failure.index.empty()) where += fmt::format("[{}]", fmt::join(failure.index, ", "));
-  return fmt::format("  first wrong element: {} of workload {}: expected {:.9g}, got {:.9g} ({:.3g} times what is "
-                     "allowed; inputs drawn as \"{}\", input seed {}, weight seed {})\n",
-                     where, failure.workload, failure.expected, failure.got, failure.error, failure.pattern,
-                     failure.input_seed, failure.weight_seed);
+  return fmt::format(
+      "  first wrong element: {} of workload {}: expected {:.9g}, got {:.9g} ({:.3g} times what is "
+      "allowed; inputs drawn as \"{}\", input seed {}, weight seed {})\n",
+      where, failure.workload, failure.expected, failure.got, failure.error, failure.pattern, failure.input_seed,
+      failure.weight_seed);
 }
 
 std::string indent(const std::string& text, std::string_view margin) {
@@ -102,7 +103,8 @@ void add_facts(const Json& facts, const std::string& margin, Style style, std::s
       text += label + "  none\n";
     } else if (plain_list(value)) {
       for (size_t i = 0; i < value.size(); i++) {
-        const std::string line = key == "missing" ? paint(scalar_text(value[i]), kYellow, style) : scalar_text(value[i]);
+        const std::string line =
+            key == "missing" ? paint(scalar_text(value[i]), kYellow, style) : scalar_text(value[i]);
         text += (i == 0 ? label : std::string(label.size(), ' ')) + "  " + line + "\n";
       }
     } else if (value.is_array()) {
@@ -179,9 +181,10 @@ std::string attempt_line(int number, std::string_view name, const verdict::Verdi
 
 std::string belief(const verdict::Verdict& verdict) {
   const auto& trials = verdict.trials;
-  std::string text = fmt::format("why believe it: {} calls timed, {} checked on fresh data; worst error {:.2g} of what is "
-                                 "allowed",
-                                 trials.timed, trials.checked, trials.worst_error);
+  std::string text = fmt::format(
+      "why believe it: {} calls timed, {} checked on fresh data; worst error {:.2g} of what is "
+      "allowed",
+      trials.timed, trials.checked, trials.worst_error);
   if (const auto percent = clock_error_percent(verdict)) {
     text += fmt::format(";\n  outside clock known within {:.1f} %", *percent);
   }
@@ -193,7 +196,8 @@ std::string belief(const verdict::Verdict& verdict) {
   }
   text += fmt::format("; {} honey rounds clean", trials.honey);
   if (verdict.isolation.level != "full") {
-    text += fmt::format(";\n  isolation is {}: {}", verdict.isolation.level, fmt::join(verdict.isolation.missing, "; "));
+    text +=
+        fmt::format(";\n  isolation is {}: {}", verdict.isolation.level, fmt::join(verdict.isolation.missing, "; "));
   }
   return text + ".\n";
 }

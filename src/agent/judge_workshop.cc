@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/judge_workshop.h"
+
+#include <fmt/format.h>
+
+#include "agent/module_export.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "sandbox/sandbox.h"
+
+namespace ww::agent {
+namespace {
+
+constexpr uint64_t kTrialMemoryBytes = 8ull << 30;  // torch, and inputs, weights and outputs several times over
+
+/// Python with torch and our package on its path, seeing `folder` and nothing else of the user's.
+sandbox::Spec python_spec(const judge::Settings& settings, const fs::path& folder, milliseconds limit) {
+  sandbox::Spec spec;
+  // -I would leave out the package folder; the environment is empty and the working folder holds nothing.
+  spec.argv = {settings.python.string(), "-m", "warpwright.try_module"};
+  spec.env = {"PYTHONPATH=" + settings.python_package.string(), "PYTHONDONTWRITEBYTECODE=1", "HOME=/tmp",
+              "PATH=/usr/bin:/bin"};
+  sandbox::add_system(spec);
+  // An interpreter in PREFIX/bin has its packages under PREFIX.
+  const fs::path prefix = settings.python.parent_path().parent_path();
+  if (prefix != "/usr" && prefix != "/") spec.mounts.push_back({.host = prefix});
+  spec.mounts.push_back({.host = settings.python_package});
+  spec.mounts.push_back({.host = folder});
+  spec.limits.memory_bytes = kTrialMemoryBytes;
+  spec.limits.wall = limit;
+  return spec;
+}
+
+}  // namespace
+
+JudgeWorkshop::JudgeWorkshop(judge::Judge& judge, const task::Task& task, JudgeWorkshopSettings settings)
+    : judge_(judge),
+      task_(task),
+      settings_(std::move(settings)),
+      builder_({.cache_folder = settings_.judge.cache_folder / "artifacts",
+                .include_folder = settings_.judge.include_folder,
+                .limits = {}}) {}
+
+void JudgeWorkshop::stop_if_asked() const {
+  if (settings_.interrupted && *settings_.interrupted) throw Fault(Fault::Kind::kInterrupted, "interrupted");
+}
+
+judge::Admission JudgeWorkshop::admit() { return judge_.check(task_, settings_.admission_limit); }
+
+Result<std::vector<Json>> JudgeWorkshop::capture() { return judge_.capture(task_); }
+
+Result<Json> JudgeWorkshop::describe() { return judge_.describe(task_); }
+
+Built JudgeWorkshop::build(const fs::path& solution) {
+  stop_if_asked();
+  const nanoseconds start = now();
+  const build::BuildResult built = builder_.build(solution, task_.contract);
+  if (const build::Failure* failure = built.failure()) {
+    return {.ok = false, .diagnostics = failure->text, .cached = false, .elapsed = now() - start};
+  }
+  return {.ok = true, .library = built.artifact()->path, .cached = built.artifact()->cached, .elapsed = now() - start};
+}
+
+Result<verdict::Verdict> JudgeWorkshop::judge(const fs::path& solution, const JudgeRequest& request) {
+  judge::Options options;
+  options.compile = request.timing && request.compile;
+  options.eager = request.timing;
+  options.timing = request.timing;
+  options.time_cap = request.time_cap.value_or(settings_.explore_cap);
+  options.config = request.config;
+  options.on_progress = [this](const judge::Progress& progress) {
+    stop_if_asked();
+    if (settings_.on_progress) settings_.on_progress(progress);
+  };
+  return judge_.judge(task_, solution, options);
+}
+
+Status JudgeWorkshop::try_module(const fs::path& folder) {
+  stop_if_asked();
+  const fs::path absolute = fs::absolute(folder);
+  const auto ended = sandbox::run(python_spec(settings_.judge, absolute, settings_.module_limit),
+                                  trial_request(absolute, task_).dump());
+  if (!ended.ok()) {
+    return Error{fmt::format("the trial ended as {} (exit code {}): {}", sandbox::name(ended.how), ended.exit_code,
+                             ended.errors),
+                 ""};
+  }
+  const auto reply = parse_json(ended.output, "the trial's reply");
+  if (!reply) return reply.error();
+  if (!reply->is_object() || !reply->contains("problems") || !(*reply)["problems"].is_array()) {
+    return Error{"the trial's reply has no problems", ""};
+  }
+  std::string problems;
+  for (const Json& problem : (*reply)["problems"]) {
+    problems += (problems.empty() ? "" : "; ") + (problem.is_string() ? problem.get<std::string>() : problem.dump());
+  }
+  if (!problems.empty()) return Error{problems, ""};
+  return Unit{};
+}
+
+}  // namespace ww::agent

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The workshop that asks the judge. Interruptible wherever the judge reports progress.
+#pragma once
+
+#include <atomic>
+#include <functional>
+
+#include "agent/workshop.h"
+#include "build/builder.h"
+#include "judge/judge.h"
+#include "task/task.h"
+
+namespace ww::agent {
+
+struct JudgeWorkshopSettings {
+  judge::Settings judge;
+  milliseconds explore_cap{300};  ///< sampling time a workload while exploring
+  milliseconds admission_limit{60'000};
+  milliseconds module_limit{120'000};  ///< of one trial of module.py
+  const std::atomic<bool>* interrupted = nullptr;
+  std::function<void(const judge::Progress&)> on_progress;
+};
+
+class JudgeWorkshop : public Workshop {
+ public:
+  /// `judge` must outlive the workshop. Throws Fault where the machine lacks what building needs.
+  JudgeWorkshop(judge::Judge& judge, const task::Task& task, JudgeWorkshopSettings settings);
+
+  judge::Admission admit() override;
+  Result<std::vector<Json>> capture() override;
+  Result<Json> describe() override;
+  Built build(const std::filesystem::path& solution) override;
+  Result<verdict::Verdict> judge(const std::filesystem::path& solution, const JudgeRequest& request) override;
+  Status try_module(const std::filesystem::path& folder) override;
+
+ private:
+  void stop_if_asked() const;
+
+  judge::Judge& judge_;
+  const task::Task& task_;
+  JudgeWorkshopSettings settings_;
+  build::Builder builder_;
+};
+
+}  // namespace ww::agent

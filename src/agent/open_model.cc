@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/open_model.h"
+
+#include "agent/builtin_model.h"
+#include "agent/script_model.h"
+#include "base/json.h"
+
+namespace ww::agent {
+namespace {
+
+constexpr std::string_view kScript = "script:";
+
+bool is_script(const std::string& name) { return name.starts_with(kScript) && name.size() > kScript.size(); }
+
+}  // namespace
+
+bool is_model_name(const std::string& name) { return name == "builtin" || is_script(name); }
+
+Result<std::unique_ptr<Model>> open_model(const std::string& name, Workshop& workshop) {
+  if (is_script(name)) return open_script(name.substr(kScript.size()));
+  if (name != "builtin") return Error{"is no model; there are builtin and script:FILE", name};
+  const auto graphs = workshop.capture();
+  if (!graphs) return graphs.error();
+  auto candidates = writer::candidates(*graphs);
+  if (!candidates) return candidates.error();
+  return make_builtin_model(std::move(*candidates));
+}
+
+}  // namespace ww::agent

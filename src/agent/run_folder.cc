@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/run_folder.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/json.h"
+
+namespace ww::agent {
+
+RunFolder RunFolder::create(const fs::path& root, const std::string& name) {
+  make_folders(root);
+  for (;;) {
+    const fs::path path = root / fmt::format("{}-{:04x}", name, random_word() & 0xffff);
+    if (::mkdir(path.c_str(), 0755) == 0) return RunFolder(path);
+    if (errno != EEXIST) throw_errno("creating the run folder " + path.string());
+  }
+}
+
+Result<RunFolder> RunFolder::open(const fs::path& path) {
+  RunFolder run(path);
+  const auto settings = run.read_settings();
+  if (!settings) return settings.error();
+  return run;
+}
+
+void RunFolder::write_settings(Json settings) const {
+  settings["schema"] = kRunSchema;
+  write_file(path_ / "run.json", settings.dump(2) + "\n");
+}
+
+void RunFolder::write_result(Json result) const {
+  result["schema"] = kRunSchema;
+  write_file(path_ / "result.json", result.dump(2) + "\n");
+}
+
+bool RunFolder::has_result() const {
+  std::error_code code;
+  return fs::exists(path_ / "result.json", code);
+}
+
+Result<Json> RunFolder::read_settings() const { return read("run.json"); }
+Result<Json> RunFolder::read_result() const { return read("result.json"); }
+
+Result<Json> RunFolder::read(const char* name) const {
+  const auto text = read_file(path_ / name);
+  if (!text) return text.error();
+  auto json = parse_json(*text, (path_ / name).string());
+  if (!json) return json.error();
+  if (!json->is_object() || json->value("schema", Json()) != kRunSchema) {
+    return Error{fmt::format("is not of version {} of the run format", kRunSchema), (path_ / name).string()};
+  }
+  return json;
+}
+
+}  // namespace ww::agent
