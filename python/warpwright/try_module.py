@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tries a winner's module.py as its user would: in a fresh Python, beside the reference, weights copied by state_dict.
 
-    python -I -m warpwright.try_module REQUEST.json
+    python -m warpwright.try_module < request.json
 
-REQUEST holds `folder` (of module.py), `filename` and `source` of the reference, `contract`, and `workloads` (list of
+The request holds `folder` (of module.py), `filename` and `source` of the reference, `contract`, and `workloads` (list of
 `name`, `set`). Prints one JSON object: `problems`, a list of text, empty where every workload agrees. It asks whether the
 module is wired up right (arguments, weights, shapes, nesting); how precise the kernel is, the judge has asked already.
 """
@@ -154,5 +154,4 @@ def _kind(value):
 
 
 if __name__ == "__main__":
-    with open(sys.argv[1], encoding="utf-8") as file:
-        print(json.dumps({"problems": try_module(json.load(file))}))
+    print(json.dumps({"problems": try_module(json.load(sys.stdin))}))

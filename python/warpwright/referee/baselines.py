@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch.compile as a baseline: compiled once per workload and side, graph breaks and recompilations counted."""
+
+import time
+
+import torch
+
+from warpwright.referee.refusal import Refusal, describe, limit
+
+MODES = {"compile": None, "compile_max": "max-autotune"}
+
+
+def prepare_compiler():
+    """Imports torch.compile's parts and settles which vector instructions it may use; needs no parallel region, so a parent
+    may do it before it forks. Returns the instructions' name."""
+    import torch._dynamo
+    import torch._inductor.codegen.cpp
+    import torch._inductor.compile_fx
+    from torch._inductor import cpu_vec_isa
+
+    return str(cpu_vec_isa.pick_vec_isa())
+
+
+def compile_side(workload, side):
+    """Compiles and calls twice; the second call shows a recompilation."""
+    if side not in MODES:
+        raise ValueError(f"unknown side {side!r}")
+    from torch._dynamo.utils import counters
+
+    counters.clear()
+    # Static shapes: each workload is a compilation of its own, and a second one must not become a dynamic first.
+    compiled = torch.compile(workload.model, mode=MODES[side], dynamic=False)
+    start = time.monotonic()
+    _call(workload, compiled)
+    seconds = time.monotonic() - start
+    graphs = counters["stats"]["unique_graphs"]
+    _call(workload, compiled)
+    workload.compiled[side] = compiled
+    return {
+        "seconds": seconds,
+        "graphs": graphs,
+        "breaks": sum(counters["graph_break"].values()),
+        "recompiles": counters["stats"]["unique_graphs"] - graphs,
+    }
+
+
+def _call(workload, compiled):
+    positional, named = workload.arguments
+    workload.prepare_run()
+    workload.dirty = True
+    try:
+        with torch.no_grad():
+            compiled(*positional, **named)
+    except Refusal:
+        raise
+    except BaseException as error:  # noqa: BLE001: whatever torch.compile makes of the task
+        raise limit("compile_failed", describe(error)) from error
+    finally:
+        workload.settle()
