@@ -44,9 +44,12 @@ int ww_forward(const ww_call* call) {
     for (int64_t row = 0; row < batch * rows; ++row) {
       const float *x = a + row * inner, *w = bt + row / rows * inner * cols;
       float* y = out + row * cols;
-      if (call->config < 2) scores<16>(x, w, y, inner, cols, scale);
-      else if (call->config < 4) scores<64>(x, w, y, inner, cols, scale);
-      else scores<256>(x, w, y, inner, cols, scale);
+      if (call->config < 2)
+        scores<16>(x, w, y, inner, cols, scale);
+      else if (call->config < 4)
+        scores<64>(x, w, y, inner, cols, scale);
+      else
+        scores<256>(x, w, y, inner, cols, scale);
       softmax(y, cols);
     }
   }

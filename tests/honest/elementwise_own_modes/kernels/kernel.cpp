@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
-#include <xmmintrin.h>
 #include <warpwright/solution.h>
+#include <xmmintrin.h>
 
 struct Chain {
   const float *x, *y;
@@ -13,8 +13,13 @@ struct Chain {
 static Chain chain_of(const ww_call* call) {
   const DLTensor* x = call->inputs.items[0];
   const double* k = (const double*)call->init.items[0]->data;
-  return {(const float*)x->data, (const float*)call->inputs.items[1]->data, (float*)call->outputs.items[0]->data,
-          x->shape[0] * x->shape[1], (float)k[0], (float)k[1], (float)k[2]};
+  return {(const float*)x->data,
+          (const float*)call->inputs.items[1]->data,
+          (float*)call->outputs.items[0]->data,
+          x->shape[0] * x->shape[1],
+          (float)k[0],
+          (float)k[1],
+          (float)k[2]};
 }
 
 static void compute(const Chain& t, int64_t from, int64_t to) {

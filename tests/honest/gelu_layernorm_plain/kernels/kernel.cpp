@@ -11,8 +11,13 @@ struct Rows {
 
 static Rows rows_of(const ww_call* call) {
   const DLTensor* x = call->inputs.items[0];
-  return {(const float*)x->data, (const float*)call->weights.items[0]->data, (const float*)call->weights.items[1]->data,
-          (float*)call->outputs.items[0]->data, x->shape[0], x->shape[1], *(const double*)call->init.items[1]->data};
+  return {(const float*)x->data,
+          (const float*)call->weights.items[0]->data,
+          (const float*)call->weights.items[1]->data,
+          (float*)call->outputs.items[0]->data,
+          x->shape[0],
+          x->shape[1],
+          *(const double*)call->init.items[1]->data};
 }
 
 static void compute(const Rows& t, int64_t from, int64_t to) {

@@ -14,8 +14,15 @@ struct Attention {
 static Attention attention_of(const ww_call* call) {
   const ww_tensors& in = call->inputs;
   const int64_t* shape = in.items[0]->shape;
-  return {(const float*)in.items[0]->data, (const float*)in.items[1]->data, (const float*)in.items[2]->data,
-          (const bool*)in.items[3]->data, (float*)call->outputs.items[0]->data, shape[0], shape[1], shape[2], shape[3],
+  return {(const float*)in.items[0]->data,
+          (const float*)in.items[1]->data,
+          (const float*)in.items[2]->data,
+          (const bool*)in.items[3]->data,
+          (float*)call->outputs.items[0]->data,
+          shape[0],
+          shape[1],
+          shape[2],
+          shape[3],
           (float)*(const double*)in.items[4]->data};
 }
 

@@ -10,8 +10,13 @@ struct Linear {
 
 static Linear linear_of(const ww_call* call) {
   const DLTensor *x = call->inputs.items[0], *w = call->weights.items[0];
-  return {(const float*)x->data, (const float*)w->data, (const float*)call->weights.items[1]->data,
-          (float*)call->outputs.items[0]->data, x->shape[0], x->shape[1], w->shape[0]};
+  return {(const float*)x->data,
+          (const float*)w->data,
+          (const float*)call->weights.items[1]->data,
+          (float*)call->outputs.items[0]->data,
+          x->shape[0],
+          x->shape[1],
+          w->shape[0]};
 }
 
 static float gelu(float v) { return 0.5f * v * (1.0f + erff(v * 0.70710678f)); }

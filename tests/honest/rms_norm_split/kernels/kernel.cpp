@@ -11,10 +11,13 @@ struct Rows {
 
 static Rows rows_of(const ww_call* call) {
   const DLTensor* x = call->inputs.items[0];
-  return {(const float*)x->data, (const float*)call->weights.items[0]->data, (float*)call->outputs.items[0]->data,
-          x->shape[0] * x->shape[1], x->shape[2], (float)*(const double*)call->init.items[1]->data};
+  return {(const float*)x->data,
+          (const float*)call->weights.items[0]->data,
+          (float*)call->outputs.items[0]->data,
+          x->shape[0] * x->shape[1],
+          x->shape[2],
+          (float)*(const double*)call->init.items[1]->data};
 }
-
 
 int ww_forward(const ww_call* call) {
   const Rows t = rows_of(call);

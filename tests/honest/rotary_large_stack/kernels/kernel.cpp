@@ -22,7 +22,6 @@ int ww_forward(const ww_call* call) {
   if (bytes > sizeof tables[0]) return WW_UNSUPPORTED;
   memcpy(tables[0], cos->data, bytes);
   memcpy(tables[1], sin->data, bytes);
-  for (int i = 0; i < 2; ++i)
-    rotate(call->inputs.items[i], (float*)call->outputs.items[i]->data, tables[0], tables[1]);
+  for (int i = 0; i < 2; ++i) rotate(call->inputs.items[i], (float*)call->outputs.items[i]->data, tables[0], tables[1]);
   return WW_OK;
 }

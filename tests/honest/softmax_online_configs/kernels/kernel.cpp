@@ -13,7 +13,6 @@ static Rows rows_of(const ww_call* call) {
   return {(const float*)x->data, (float*)call->outputs.items[0]->data, x->shape[0], x->shape[1]};
 }
 
-
 static const int64_t kBlocks[] = {64, 256, 1024, 16384};
 
 int32_t ww_config_count(void) { return 4; }
