@@ -99,7 +99,7 @@ void reset_signals() {
 }
 
 void enter_root(Launch& launch, const Reporter& reporter) {
-  if (launch.layers.user_ns && launch.layers.uid_drop && started_by_root()) {
+  if (launch.layers.user_ns && launch.layers.uid_drop && changes_identity()) {
     reporter.check(Step::kIdentity, enter_identity());
   }
   if (launch.layers.mount_ns) {

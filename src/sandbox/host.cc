@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a program is lent of the host.
-#include <grp.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,12 +22,17 @@ void give(const fs::path& path) {
 
 }  // namespace
 
-bool started_by_root() {
-  static const bool root = ::geteuid() == 0;
-  return root;
+bool changes_identity() {
+  static const bool able = [] {
+    __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {};
+    constexpr uint32_t kNeeded = 1u << CAP_SETUID | 1u << CAP_SETGID;
+    return ::syscall(SYS_capget, &header, sets) == 0 && (sets[0].effective & kNeeded) == kNeeded;
+  }();
+  return able;
 }
 
-uid_t inside_uid() { return started_by_root() ? kNobody : ::geteuid(); }
+uid_t inside_uid() { return changes_identity() ? kNobody : ::geteuid(); }
 
 void add_system(Spec& spec) {
   spec.mounts.push_back({"/usr"});
@@ -44,7 +50,7 @@ void add_system(Spec& spec) {
 }
 
 void lend(const fs::path& folder) {
-  if (!started_by_root()) return;
+  if (!changes_identity()) return;
   give(folder);
   std::error_code error;
   for (fs::recursive_directory_iterator entry(folder, error), end; entry != end; entry.increment(error)) {

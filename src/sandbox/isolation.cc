@@ -24,7 +24,7 @@ class Rehearsal {
   Machine run() {
     machine_.cgroups = usable_cgroups();
     const int abi = landlock_abi();
-    layers_.user_ns = !started_by_root();
+    layers_.user_ns = !changes_identity();
     layers_.landlock = abi > 0;
     if (!layers_.landlock) reasons_["landlock"] = std::strerror(-abi);
     constexpr int kMostAttempts = 16;  // each leaves out at least one layer
@@ -67,14 +67,14 @@ class Rehearsal {
 
   void leave_out_all_namespaces(const std::string& reason) {
     layers_.user_ns = layers_.mount_ns = layers_.pid_ns = layers_.net_ns = layers_.ipc_ns = layers_.own_proc = false;
-    layers_.uid_drop = layers_.uid_drop && started_by_root();
+    layers_.uid_drop = layers_.uid_drop && changes_identity();
     for (const char* layer : {"user_ns", "mount_ns", "pid_ns", "net_ns", "own_proc"}) reasons_[layer] = reason;
     if (!layers_.uid_drop) reasons_["uid_drop"] = reason;
   }
 
   void leave_out_namespaces(int error) {
     const std::string reason = std::string("refused: ") + std::strerror(error);
-    if (!layers_.user_ns && started_by_root()) {
+    if (!layers_.user_ns && changes_identity()) {
       layers_.user_ns = true;  // a root without CAP_SYS_ADMIN, as in a container
       return;
     }

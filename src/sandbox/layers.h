@@ -28,6 +28,7 @@ struct Machine {
 };
 const Machine& machine();
 
-bool started_by_root();
+/// True if we hold CAP_SETUID and CAP_SETGID, as root does: programs then run as uid 65534, else as our own uid.
+bool changes_identity();
 
 }  // namespace ww::sandbox

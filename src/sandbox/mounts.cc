@@ -34,7 +34,7 @@ void plan_devices(std::vector<MountStep>& plan) {
 
 void plan_identity(std::vector<MountStep>& plan) {
   const std::string uid = std::to_string(inside_uid());
-  const std::string gid = std::to_string(started_by_root() ? inside_uid() : ::getegid());
+  const std::string gid = std::to_string(changes_identity() ? inside_uid() : ::getegid());
   plan.push_back({Kind::kText, "sandbox:x:" + uid + ":" + gid + "::/tmp:/bin/sh\n", "/etc/passwd"});
   plan.push_back({Kind::kText, "sandbox:x:" + gid + ":\n", "/etc/group"});
 }

@@ -54,8 +54,8 @@ pid_t fork_into(unsigned long flags, int& pidfd) {
 int map_identity(pid_t child) {
   char path[64], text[64];
   const uid_t uid = inside_uid();
-  const gid_t gid = started_by_root() ? inside_uid() : ::getegid();
-  if (!started_by_root()) {  // the kernel wants this before an unprivileged gid map
+  const gid_t gid = changes_identity() ? inside_uid() : ::getegid();
+  if (!changes_identity()) {  // the kernel wants this before an unprivileged gid map
     snprintf(path, sizeof path, "/proc/%d/setgroups", child);
     if (const int error = write_text(path, "deny")) return error;
   }

@@ -6,7 +6,7 @@
 //
 // Inside: pid 1 (so abort() shows as SIGSEGV, and signals without a handler that it sends itself are ignored), /proc of
 // its own (read-only), /dev with null zero full random urandom shm, /tmp of its own, /etc/passwd and group with one
-// user. It is uid 65534 if root started it (outside too), else the caller's own.
+// user. It is uid 65534 if root (CAP_SETUID) started it, outside too, else the caller's own.
 #pragma once
 
 #include <sys/types.h>
