@@ -20,6 +20,26 @@ Shape broadcast_shape(const Shape& a, const Shape& b) {
   return shape;
 }
 
+/// Equal for nodes that compute the same value.
+std::string description(const Node& node) {
+  std::string text = std::to_string(static_cast<int>(node.kind)) + "," + std::to_string(static_cast<int>(node.dtype)) +
+                     "," + node.op + "," + std::to_string(node.input) + "," + std::to_string(node.dim) + "," +
+                     std::to_string(node.groups) + "," + std::to_string(node.padding_index);
+  uint64_t bits = 0;
+  std::memcpy(&bits, &node.number, sizeof bits);
+  text += "," + std::to_string(bits);
+  const auto add = [&text](const auto& values) {
+    text += ";";
+    for (const auto value : values) text += std::to_string(value) + ",";
+  };
+  add(node.operands);
+  for (const auto* values : {&node.shape, &node.dims, &node.before, &node.stride, &node.padding, &node.dilation}) {
+    add(*values);
+  }
+  for (const Index& index : node.map) text += ";" + index.text();
+  return text;
+}
+
 }  // namespace
 
 // The same operation on the same operands is one node.
