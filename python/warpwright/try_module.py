@@ -56,19 +56,25 @@ def _try_workload(new_model, request, workload):
     task = load_module(request["filename"], request["source"], workload["set"])
     init = task.get_init_inputs() if hasattr(task, "get_init_inputs") else []
     torch.manual_seed(1)
-    arguments = init if isinstance(init, (list, tuple)) else [init]
-    reference = _prepare(task.Model(*arguments), contract, dtype)
-    candidate = _prepare(new_model(*arguments), contract, dtype)
+    reference = _prepare(_call(task.Model, init), contract, dtype)
+    candidate = _prepare(_call(new_model, init), contract, dtype)
     _shake(reference)
     candidate.load_state_dict(reference.state_dict())
     bound = _WIRING[contract["precision"]]
     with torch.no_grad():
         for inputs in _draws(task, dtype):
-            expected, got = reference(*inputs), candidate(*inputs)
+            expected, got = _call(reference, inputs), _call(candidate, inputs)
             problem = _difference("out", expected, got, bound)
             if problem:
                 return problem
     return _difference("state", dict(reference.state_dict()), dict(candidate.state_dict()), bound)
+
+
+def _call(function, arguments):
+    """Arguments are a dict of keywords, a list, or one value."""
+    if isinstance(arguments, dict):
+        return function(**arguments)
+    return function(*arguments) if isinstance(arguments, (list, tuple)) else function(arguments)
 
 
 def _prepare(model, contract, dtype):
@@ -86,8 +92,8 @@ def _shake(model):
 
 def _draws(task, dtype):
     """As the task draws them, then a second draw whose matrices are not contiguous."""
-    yield [_cast(value, dtype) for value in task.get_inputs()]
-    yield [_cast(_scatter(value), dtype) for value in task.get_inputs()]
+    yield _cast(task.get_inputs(), dtype)
+    yield _cast(_scatter(task.get_inputs()), dtype)
 
 
 def _cast(value, dtype):

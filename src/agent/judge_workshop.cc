@@ -72,7 +72,10 @@ Result<verdict::Verdict> JudgeWorkshop::judge(const fs::path& solution, const Ju
     stop_if_asked();
     if (settings_.on_progress) settings_.on_progress(progress);
   };
-  return judge_.judge(task_, solution, options);
+  auto verdict = judge_.judge(task_, solution, options);
+  // A terminal's Ctrl-C reaches the other processes too: what they gave from then on says nothing.
+  stop_if_asked();
+  return verdict;
 }
 
 Status JudgeWorkshop::try_module(const fs::path& folder) {

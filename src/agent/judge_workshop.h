@@ -19,7 +19,7 @@ struct JudgeWorkshopSettings {
   milliseconds admission_limit{60'000};
   milliseconds module_limit{120'000};  ///< of one trial of module.py
   const std::atomic<bool>* interrupted = nullptr;
-  std::function<void(const judge::Progress&)> on_progress;
+  std::function<void(const judge::Progress&)> on_progress = {};
 };
 
 class JudgeWorkshop : public Workshop {

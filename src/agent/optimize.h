@@ -36,8 +36,8 @@ struct Attempt {
 
 /// What happens, while it happens; every function may be empty.
 struct Observer {
-  std::function<void(const std::string& stage)> on_stage;
-  std::function<void(const Attempt&)> on_attempt;  ///< also for those of an earlier sitting
+  std::function<void(const std::string& stage)> on_stage = {};
+  std::function<void(const Attempt&)> on_attempt = {};  ///< also for those of an earlier sitting
 };
 
 struct Optimized {

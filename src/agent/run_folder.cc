@@ -21,6 +21,12 @@ RunFolder RunFolder::create(const fs::path& root, const std::string& name) {
   }
 }
 
+RunFolder RunFolder::create_at(const fs::path& path) {
+  if (path.has_parent_path()) make_folders(path.parent_path());
+  if (::mkdir(path.c_str(), 0755) != 0) throw_errno("creating the run folder " + path.string());
+  return RunFolder(path);
+}
+
 Result<RunFolder> RunFolder::open(const fs::path& path) {
   RunFolder run(path);
   const auto settings = run.read_settings();

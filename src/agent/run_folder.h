@@ -18,6 +18,8 @@ class RunFolder {
  public:
   /// A new folder `root`/NAME-xxxx. Throws Fault naming what cannot be written.
   static RunFolder create(const std::filesystem::path& root, const std::string& name);
+  /// A new folder at exactly this path. Throws Fault, also where it exists.
+  static RunFolder create_at(const std::filesystem::path& path);
   /// An existing one. Error where `path` is none or of an unknown version.
   static Result<RunFolder> open(const std::filesystem::path& path);
 

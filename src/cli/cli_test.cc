@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/command_line.h"
+#include "cli/exit_code.h"
+#include "cli/progress.h"
+
+namespace ww::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+Said said(const std::vector<std::string>& arguments) {
+  const auto parsed = parse_command_line(arguments);
+  const auto* words = std::get_if<Said>(&parsed);
+  return words ? *words : Said{-1, "a verb was run"};
+}
+
+bool runs(const std::vector<std::string>& arguments) {
+  return std::holds_alternative<Verb>(parse_command_line(arguments));
+}
+
+TEST(CommandLine, WithoutArgumentsItTeachesAndIsAUsageError) {
+  EXPECT_EQ(said({}).exit_code, kExitBadInput);
+  EXPECT_THAT(said({}).text, HasSubstr("ww optimize tasks/gelu_layernorm"));
+}
+
+TEST(CommandLine, HelpOfEveryVerbIsASuccess) {
+  for (const char* verb : {"doctor", "tasks", "build", "judge", "verify", "profile", "optimize", "episodes", "test"}) {
+    EXPECT_EQ(said({verb, "--help"}).exit_code, kExitPass) << verb;
+    EXPECT_THAT(said({verb, "--help"}).text, HasSubstr("--help")) << verb;
+  }
+  EXPECT_THAT(said({"judge", "--help"}).text, HasSubstr("ww judge --reward milestone < requests.jsonl"));
+}
+
+TEST(CommandLine, AMisspeltVerbOrFlagIsAnsweredWithTheNearestOne) {
+  EXPECT_EQ(said({"optimise", "x"}).exit_code, kExitBadInput);
+  EXPECT_THAT(said({"optimise", "x"}).text, HasSubstr("unknown verb optimise; did you mean 'optimize'?"));
+  EXPECT_THAT(said({"tasks", "chek"}).text, HasSubstr("unknown verb chek; did you mean 'check'?"));
+  EXPECT_THAT(said({"judge", "t", "s", "--basline=eager"}).text, HasSubstr("did you mean '--baseline'?"));
+}
+
+TEST(CommandLine, WhatIsMissingOrOutOfRangeIsAUsageError) {
+  EXPECT_THAT(said({"verify"}).text, HasSubstr("verify needs TASK and SOLUTION"));
+  EXPECT_THAT(said({"judge", "t"}).text, HasSubstr("needs a SOLUTION"));
+  EXPECT_THAT(said({"optimize"}).text, HasSubstr("either a TASK or --resume RUN"));
+  EXPECT_THAT(said({"optimize", "t", "--resume", "r"}).text, HasSubstr("either a TASK or --resume RUN"));
+  EXPECT_THAT(said({"optimize", "t", "--model", "gpt"}).text, HasSubstr("builtin and script:FILE"));
+  EXPECT_EQ(said({"judge", "t", "s", "--baseline", "jit"}).exit_code, kExitBadInput);
+  EXPECT_EQ(said({"judge", "t", "s", "--device", "tpu"}).exit_code, kExitBadInput);
+  EXPECT_EQ(said({"judge", "t", "s", "--time-cap", "-1"}).exit_code, kExitBadInput);
+  EXPECT_EQ(said({"judge", "t", "s", "--config", "x"}).exit_code, kExitBadInput);
+  EXPECT_EQ(said({"tasks"}).exit_code, kExitBadInput);
+}
+
+TEST(CommandLine, GoodCommandsRunAVerb) {
+  EXPECT_TRUE(runs({"doctor", "--json"}));
+  EXPECT_TRUE(runs({"tasks", "list"}));
+  EXPECT_TRUE(runs({"tasks", "check", "a", "b"}));
+  EXPECT_TRUE(runs({"judge"}));
+  EXPECT_TRUE(runs({"judge", "t", "s1", "s2", "--baseline", "eager,compile", "--reward", "speedup", "--json"}));
+  EXPECT_TRUE(runs({"profile", "t", "s", "--config", "3"}));
+  EXPECT_TRUE(runs({"optimize", "t", "--model", "script:x.jsonl", "--turns", "3", "--yes"}));
+  EXPECT_TRUE(runs({"optimize", "--resume", "runs/x"}));
+  EXPECT_TRUE(runs({"test", "--attacks", "--filter", "clock"}));
+}
+
+TEST(Progress, SaysWhatHowFarAndHowLong) {
+  EXPECT_EQ(progress_text("softmax", "timing wide", 0.4, seconds(12)), "softmax · timing wide · 40 % · 12 s left");
+  EXPECT_EQ(progress_text("", "building", 0, {}), "building");
+}
+
+}  // namespace
+}  // namespace ww::cli

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <sstream>
+
+#include "agent/open_model.h"
+#include "cli/exit_code.h"
+#include "task/nearest_name.h"
+
+namespace ww::cli {
+namespace {
+
+constexpr const char* kAbout =
+    "warpwright turns a PyTorch module into a faster kernel that is proven right.\n"
+    "TASK is a file, a folder or a name under tasks/; SOLUTION is a folder with kernels/*.cpp.";
+
+constexpr const char* kMainExamples =
+    "First steps:\n"
+    "  ww doctor                                     what this machine can do, and what is missing\n"
+    "  ww tasks list                                 the tasks that come along\n"
+    "  ww optimize tasks/gelu_layernorm              make one faster; the winner lies in ./runs\n"
+    "  ww judge tasks/softmax my_softmax             is it right, and how fast?\n"
+    "  ww VERB --help                                flags and examples of a verb\n\n"
+    "Exit status: 0 pass; 1 judged, not passed; 2 usage or bad input; 3 fault of ours or the machine's;\n"
+    "130 interrupted. Results go to stdout, progress to stderr.";
+
+constexpr const char* kJudgeExamples =
+    "Examples:\n"
+    "  ww judge tasks/softmax my_softmax                            one verdict, with times against eager\n"
+    "  ww judge tasks/softmax a b c --baseline eager,compile        three verdicts, everything warm\n"
+    "  ww judge tasks/softmax my_softmax --json                     the whole verdict as one JSON document\n"
+    "  ww judge --reward milestone < requests.jsonl                 a line {\"task\": ..., \"solution\": ...} in,\n"
+    "                                                               a verdict with \"reward\" out, in order";
+
+constexpr const char* kOptimizeExamples =
+    "Examples:\n"
+    "  ww optimize tasks/gelu_layernorm                             the builtin writer: no LLM, no network\n"
+    "  ww optimize my_model.py --json                               winner, verdict, tried, run\n"
+    "  ww optimize --resume runs/gelu_layernorm-7f3a                go on after Ctrl-C or a crash\n"
+    "  ww optimize tasks/softmax --model script:replies.jsonl       replies from a file";
+
+struct Options {
+  DoctorOptions doctor;
+  TasksOptions tasks;
+  BuildOptions build;
+  JudgeOptions judge;
+  OptimizeOptions optimize;
+  EpisodesOptions episodes;
+  TestOptions test;
+  std::vector<std::string> baselines = {"eager"};
+  std::string reward, device = "cpu";
+  double time_cap_s = 2, time_limit_s = 3600;
+  int config = -1;
+  bool yes = false;
+};
+
+void add_json(CLI::App* verb, bool& json) { verb->add_flag("--json", json, "Results as JSON on stdout"); }
+
+void add_device(CLI::App* verb, Options& options) {
+  verb->add_option("--device", options.device, "Where to run: cpu")
+      ->check(CLI::IsMember({"cpu"}))
+      ->capture_default_str();
+}
+
+void add_time_cap(CLI::App* verb, Options& options) {
+  verb->add_option("--time-cap", options.time_cap_s, "Most seconds of sampling a workload")
+      ->check(CLI::Range(0.01, 600.0))
+      ->capture_default_str();
+}
+
+/// What judge, verify and profile share.
+CLI::App* add_judging(CLI::App& app, const std::string& name, const std::string& about, Options& options) {
+  CLI::App* verb = app.add_subcommand(name, about);
+  verb->add_option("TASK", options.judge.task, "What is to be computed");
+  verb->add_option("SOLUTION", options.judge.solutions, "Folders with kernels/*.cpp");
+  verb->add_option("--config", options.config, "Judge this config only, without tuning")->check(CLI::Range(0, 1 << 20));
+  add_device(verb, options);
+  add_json(verb, options.judge.json);
+  return verb;
+}
+
+void add_timed(CLI::App* verb, Options& options) {
+  verb->add_option("--baseline", options.baselines, "Sides to time: eager, compile, compile_max")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"eager", "compile", "compile_max"}))
+      ->capture_default_str();
+  verb->add_option("--reward", options.reward, "Add this reward: milestone or speedup")
+      ->check(CLI::IsMember({"milestone", "speedup"}));
+  add_time_cap(verb, options);
+}
+
+void add_optimize(CLI::App& app, Options& options) {
+  CLI::App* verb = app.add_subcommand("optimize", "Make a task faster: an agent writes kernels, the judge decides");
+  verb->add_option("TASK", options.optimize.task, "What is to be made faster");
+  verb->add_option("--model", options.optimize.model, "What writes the kernels: builtin or script:FILE")
+      ->capture_default_str();
+  verb->add_option("--turns", options.optimize.turns, "Most replies of the model")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  verb->add_option("--time-limit", options.time_limit_s, "Most seconds for the agent")
+      ->check(CLI::Range(1.0, 1e7))
+      ->capture_default_str();
+  add_time_cap(verb, options);
+  verb->add_option("--run", options.optimize.run, "The run folder to make (default: runs/TASK-xxxx)");
+  verb->add_option("--resume", options.optimize.resume, "Go on with this run folder");
+  verb->add_flag("--yes", options.yes, "Install what is missing without asking (first use)");
+  add_device(verb, options);
+  add_json(verb, options.optimize.json);
+  verb->footer(kOptimizeExamples);
+}
+
+void add_test(CLI::App& app, Options& options) {
+  CLI::App* verb = app.add_subcommand("test", "Judge the corpora under tests/ and count");
+  verb->add_flag("--attacks", options.test.attacks, "Hostile solutions and their honest twins, all of them");
+  verb->add_flag("--cases", options.test.cases, "Tasks and solutions with known verdicts");
+  verb->add_flag("--quick", options.test.quick, "Cases, and a quick part of the attacks");
+  verb->add_option("--filter", options.test.filter, "Only names that match this regular expression");
+  verb->add_option("--passes", options.test.passes, "Judge the attacks so many times")->check(CLI::Range(1, 1000));
+  add_json(verb, options.test.json);
+}
+
+void add_verbs(CLI::App& app, Options& options) {
+  CLI::App* doctor = app.add_subcommand("doctor", "What this machine can do, what is missing, and how to get it");
+  add_json(doctor, options.doctor.json);
+
+  CLI::App* tasks = app.add_subcommand("tasks", "List tasks, or check that they can be judged");
+  tasks->require_subcommand(1);
+  CLI::App* list = tasks->add_subcommand("list", "The tasks under tasks/");
+  add_json(list, options.tasks.json);
+  CLI::App* check = tasks->add_subcommand("check", "Run the reference and judge straw solutions");
+  check->add_option("TASK", options.tasks.tasks, "Tasks to check (default: all under tasks/)");
+  add_json(check, options.tasks.json);
+  check->footer(
+      "Examples:\n  ww tasks check my_model.py\n  ww tasks check tasks/softmax --json\n\n"
+      "Exit status: 0 fit to be judged; 1 weak: a straw solution passes; 2 refused, with the reason.");
+
+  CLI::App* build = app.add_subcommand("build", "Compile a solution in the sandbox");
+  build->add_option("SOLUTION", options.build.solutions, "Folders with kernels/*.cpp")->required();
+  build->add_option("--task", options.build.task, "Take what may be linked from this task's contract");
+  add_json(build, options.build.json);
+
+  CLI::App* judge = add_judging(app, "judge", "Is a solution right, and how fast? One verdict a solution", options);
+  add_timed(judge, options);
+  judge->footer(kJudgeExamples);
+  CLI::App* verify = add_judging(app, "verify", "Is a solution right? Correctness alone, no times", options);
+  verify->footer("Example:\n  ww verify tasks/softmax my_softmax");
+  CLI::App* profile = add_judging(app, "profile", "Times by workload, against eager and torch.compile", options);
+  add_time_cap(profile, options);
+  profile->footer("Example:\n  ww profile tasks/softmax my_softmax --config 1");
+
+  add_optimize(app, options);
+  CLI::App* episodes = app.add_subcommand("episodes", "What agents did");
+  episodes->require_subcommand(1);
+  CLI::App* episodes_list = episodes->add_subcommand("list", "The episodes under a folder of runs");
+  episodes_list->add_option("RUNS", options.episodes.runs, "Folder of runs")->capture_default_str();
+  add_json(episodes_list, options.episodes.json);
+  add_test(app, options);
+}
+
+std::vector<std::string> verb_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(verb->get_name());
+  return names;
+}
+
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+/// The first word that is neither a verb nor a flag of its verb, with the nearest that is; "" where there is none.
+std::string misspelling(const CLI::App& app, const std::vector<std::string>& arguments) {
+  const CLI::App* verb = &app;
+  for (const std::string& argument : arguments) {
+    if (argument == "--") break;
+    if (argument.starts_with("--")) {
+      const std::string name = argument.substr(0, argument.find('='));
+      const auto known = flag_names(*verb);
+      if (std::find(known.begin(), known.end(), name) == known.end()) {
+        return "unknown flag " + name + task::did_you_mean(name, known);
+      }
+    } else if (const auto verbs = verb_names(*verb); !verbs.empty() && !argument.starts_with("-")) {
+      if (std::find(verbs.begin(), verbs.end(), argument) == verbs.end()) {
+        return "unknown verb " + argument + task::did_you_mean(argument, verbs);
+      }
+      verb = verb->get_subcommand(argument);
+    }
+  }
+  return "";
+}
+
+Said usage_error(const std::string& text) {
+  return {kExitBadInput, "ww: " + text + "\nRun with --help for more information.\n"};
+}
+
+milliseconds to_milliseconds(double value_s) { return milliseconds(static_cast<int64_t>(value_s * 1000)); }
+
+std::variant<Verb, Said> judging_verb(Options& options, const std::string& name) {
+  JudgeOptions& judge = options.judge;
+  const auto wants = [&](const char* side) {
+    return std::find(options.baselines.begin(), options.baselines.end(), side) != options.baselines.end();
+  };
+  judge.timing = name != "verify";
+  judge.compile = name == "profile" || wants("compile");
+  judge.compile_max = wants("compile_max");
+  judge.eager = name == "profile" || wants("eager") || judge.compile;
+  judge.reward = reward::kind_from_name(options.reward);
+  judge.time_cap = to_milliseconds(options.time_cap_s);
+  if (options.config >= 0) judge.config = options.config;
+  if (judge.task.empty() && name != "judge") return usage_error(name + " needs TASK and SOLUTION");
+  if (!judge.task.empty() && judge.solutions.empty()) return usage_error(name + " needs a SOLUTION after the TASK");
+  return Verb([judge](const Environment& environment) { return run_judge(judge, environment); });
+}
+
+std::variant<Verb, Said> optimize_verb(Options& options) {
+  OptimizeOptions& optimize = options.optimize;
+  optimize.time_cap = to_milliseconds(options.time_cap_s);
+  optimize.time_limit = seconds(static_cast<int64_t>(options.time_limit_s));
+  if (optimize.task.empty() == optimize.resume.empty())
+    return usage_error("optimize needs either a TASK or --resume RUN");
+  if (!agent::is_model_name(optimize.model)) {
+    return usage_error("--model " + optimize.model + " is unknown; there are builtin and script:FILE");
+  }
+  return Verb([optimize](const Environment& environment) { return run_optimize(optimize, environment); });
+}
+
+std::variant<Verb, Said> verb_of(const CLI::App& app, Options& options) {
+  const CLI::App* verb = app.get_subcommands().front();
+  const std::string name = verb->get_name();
+  if (name == "judge" || name == "verify" || name == "profile") return judging_verb(options, name);
+  if (name == "optimize") return optimize_verb(options);
+  if (name == "doctor") return Verb([o = options.doctor](const Environment& e) { return run_doctor(o, e); });
+  if (name == "build") return Verb([o = options.build](const Environment& e) { return run_build(o, e); });
+  if (name == "episodes") return Verb([o = options.episodes](const Environment& e) { return run_episodes_list(o, e); });
+  if (name == "tasks") {
+    const bool list = verb->get_subcommands().front()->get_name() == "list";
+    return Verb([o = options.tasks, list](const Environment& e) {
+      return list ? run_tasks_list(o, e) : run_tasks_check(o, e);
+    });
+  }
+  return Verb([o = options.test](const Environment& e) { return run_test(o, e); });
+}
+
+}  // namespace
+
+std::variant<Verb, Said> parse_command_line(const std::vector<std::string>& arguments) {
+  Options options;
+  CLI::App app(kAbout, "ww");
+  app.set_version_flag("--version", WW_VERSION);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(30);
+  app.footer(kMainExamples);
+  add_verbs(app, options);
+  if (arguments.empty()) return Said{kExitBadInput, app.help()};
+  if (const std::string wrong = misspelling(app, arguments); !wrong.empty()) return usage_error(wrong);
+  try {
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::Success& help) {
+    std::ostringstream text;
+    app.exit(help, text, text);
+    return Said{kExitPass, text.str()};
+  } catch (const CLI::ParseError& error) {
+    return usage_error(error.what());
+  }
+  return verb_of(app, options);
+}
+
+}  // namespace ww::cli

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "cli/command_line.h"
+#include "cli/exit_code.h"
+#include "cli/interrupt.h"
+
+namespace {
+
+using namespace ww;
+
+int run(const std::vector<std::string>& arguments) {
+  const auto parsed = cli::parse_command_line(arguments);
+  if (const auto* said = std::get_if<cli::Said>(&parsed)) {
+    std::fputs(said->text.c_str(), said->exit_code == cli::kExitPass ? stdout : stderr);
+    return said->exit_code;
+  }
+  cli::watch_for_interrupt();
+  return std::get<cli::Verb>(parsed)(cli::read_environment());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run({argv + 1, argv + argc});
+  } catch (const ww::Fault& fault) {
+    if (fault.kind() == ww::Fault::Kind::kInterrupted) return ww::cli::kExitInterrupted;
+    std::fprintf(stderr, "ww: %s\n", fault.what());
+    return ww::cli::kExitFault;
+  }
+}
