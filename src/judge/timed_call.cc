@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <string>
 #include <thread>
 
 #include "base/fault.h"
@@ -31,20 +31,51 @@ constexpr int kMostRestages = 8;
 // A stop takes microseconds, under load a scheduler's slice or two. What has not stopped after this long waits for
 // something in the kernel, and ends at SIGKILL.
 constexpr nanoseconds kStopLimit = seconds(5);
-constexpr nanoseconds kEagerWait{300'000};
-constexpr nanoseconds kPatientStep{50'000};
-constexpr int kLooksAtProc = 32;
-
-// A process closes its descriptors a moment before it can be waited for.
-constexpr nanoseconds kExitGrace = milliseconds(500);
+constexpr nanoseconds kWatchdogStep = milliseconds(500);
+constexpr nanoseconds kLookStep{20'000};
 
 enum class Life { kRunning, kStopped, kGone };
 
+/// Kills the process whose stop is being waited for when that takes too long: waitid knows no limit. Waiting in the
+/// kernel is worth a thread: with both cores loaded, polling with sched_yield took 0.5 ms, and its tail 10 ms.
+class Watchdog {
+ public:
+  static Watchdog& instance() {
+    static Watchdog watchdog;
+    return watchdog;
+  }
+  /// Requires: `pid` is a child of ours that is not reaped before disarm(). One at a time.
+  void arm(pid_t pid) {
+    deadline_.store((now() + kStopLimit).count());
+    pid_.store(pid);
+  }
+  void disarm() { pid_.store(0); }
+
+ private:
+  Watchdog() : thread_([this](const std::stop_token& token) { watch(token); }) {}
+
+  void watch(const std::stop_token& token) {
+    while (!token.stop_requested()) {
+      std::this_thread::sleep_for(kWatchdogStep);
+      const pid_t pid = pid_.load();
+      if (pid != 0 && now().count() > deadline_.load()) ::kill(pid, SIGKILL);
+    }
+  }
+
+  std::atomic<pid_t> pid_{0};
+  std::atomic<int64_t> deadline_{0};
+  std::jthread thread_;
+};
+
 /// Of our own child, as the kernel tells a parent: stopped means that every thread is. Consumes the report of a stop,
-/// never that of an end.
-Life life_of_child(pid_t pid) {
+/// never that of an end. `options`: WNOHANG, or 0 to wait for either.
+Life life_of_child(pid_t pid, int options) {
   siginfo_t info{};
-  if (::waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG) != 0) return Life::kGone;
+  int result;
+  do {
+    result = ::waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WEXITED | WNOWAIT | options);
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) return Life::kGone;
   if (info.si_pid == 0) return Life::kRunning;
   if (info.si_code != CLD_STOPPED) return Life::kGone;
   ::waitid(P_PID, static_cast<id_t>(pid), &info, WSTOPPED | WNOHANG);
@@ -98,27 +129,24 @@ Life life_from_proc(pid_t pid) {
   return all_stopped && seen >= threads ? Life::kStopped : Life::kRunning;
 }
 
-/// Sends SIGSTOP and returns once the process is stopped or gone.
-Life stop_and_verify(const Endpoint& endpoint) {
+/// Sends SIGSTOP to a process that was continued since its last stop, and returns once it is stopped or gone.
+Life stop_running(const Endpoint& endpoint) {
   if (::kill(endpoint.pid, SIGSTOP) != 0) return Life::kGone;
-  const nanoseconds start = now();
-  for (int look = 0;; look++) {
-    // A stop that was reported before is not reported again: then only /proc tells.
-    const bool ask_proc = !endpoint.our_child || look % kLooksAtProc == kLooksAtProc - 1;
-    Life life = endpoint.our_child ? life_of_child(endpoint.pid) : Life::kRunning;
-    if (life == Life::kRunning && ask_proc) life = life_from_proc(endpoint.pid);
+  if (endpoint.our_child) {
+    Watchdog::instance().arm(endpoint.pid);
+    const Life life = life_of_child(endpoint.pid, 0);
+    Watchdog::instance().disarm();
+    return life;
+  }
+  const nanoseconds deadline = now() + kStopLimit;
+  for (;;) {
+    const Life life = life_from_proc(endpoint.pid);
     if (life != Life::kRunning) return life;
-    const nanoseconds waited = now() - start;
-    if (waited > kStopLimit) {
+    if (now() > deadline) {
       ::kill(endpoint.pid, SIGKILL);
       return Life::kGone;
     }
-    // Yielding gives the core to the threads that have to notice the signal.
-    if (waited < kEagerWait) {
-      ::sched_yield();
-    } else {
-      std::this_thread::sleep_for(kPatientStep);
-    }
+    std::this_thread::sleep_for(kLookStep);
   }
 }
 
@@ -175,11 +203,6 @@ Awaited await(int done_fd, int pidfd, nanoseconds deadline) {
   }
 }
 
-bool ends_soon(int pidfd) {
-  pollfd item{pidfd, POLLIN, 0};
-  return ::poll(&item, 1, static_cast<int>(kExitGrace.count() / 1'000'000)) > 0;
-}
-
 /// Stages until the go can follow at once; leaves the token in place and says when staging ended.
 nanoseconds stage_until_prompt(const Endpoint& endpoint, const std::function<void()>& stage, CallTimes& call) {
   for (int attempt = 0;; attempt++) {
@@ -203,7 +226,11 @@ CallEnd take_record(int done_fd, uint64_t sequence, CallTimes& call) {
 
 }  // namespace
 
-bool stop(const Endpoint& endpoint) { return stop_and_verify(endpoint) == Life::kStopped; }
+bool stop(const Endpoint& endpoint) {
+  // A stop is reported once only: for a process that lies stopped already waitid would wait for ever.
+  if (life_from_proc(endpoint.pid) == Life::kStopped) return true;
+  return stop_running(endpoint) == Life::kStopped;
+}
 
 void resume(const Endpoint& endpoint) { ::kill(endpoint.pid, SIGCONT); }
 
@@ -226,7 +253,7 @@ CallTimes timed_call(const Endpoint& endpoint, uint64_t sequence, const std::fun
   const nanoseconds start = now();
   ::kill(endpoint.pid, SIGCONT);
   const Awaited awaited = await(endpoint.done_fd, pidfd.get(), start + limit);
-  const bool stopped = stop(endpoint);
+  const bool stopped = stop_running(endpoint) == Life::kStopped;
   call.outer = now() - start;
   call.stage_to_go = start - staged;
   switch (awaited) {
@@ -234,7 +261,7 @@ CallTimes timed_call(const Endpoint& endpoint, uint64_t sequence, const std::fun
       call.end = take_record(endpoint.done_fd, sequence, call);
       break;
     case Awaited::kClosed:
-      call.end = ends_soon(pidfd.get()) ? CallEnd::kDied : CallEnd::kUnexpected;
+      call.end = CallEnd::kUnexpected;
       break;
     case Awaited::kEnded:
       call.end = CallEnd::kDied;
