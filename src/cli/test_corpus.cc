@@ -16,10 +16,12 @@ class Table {
  public:
   explicit Table(const fs::path& file) : where_(file.string()) {
     const auto text = read_file(file);
-    if (!text) return fail(text.error().text());
-    auto json = parse_toml(*text, where_);
-    if (!json) return fail(json.error().text());
-    json_ = std::move(*json);
+    auto json = text ? parse_toml(*text, where_) : Result<Json>(text.error());
+    if (json) {
+      json_ = std::move(*json);
+    } else {
+      fail(json.error().message);
+    }
   }
 
   bool has(const std::string& key) const { return json_.contains(key); }

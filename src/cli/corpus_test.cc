@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "cli/test_attacks.h"
+#include "cli/test_corpus.h"
+
+namespace ww::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Corpus : public testing::Test {
+ protected:
+  fs::path attack(const std::string& name, const std::string& toml) {
+    make_folders(folder_.path() / name);
+    write_file(folder_.path() / name / "attack.toml", toml);
+    return folder_.path();
+  }
+  std::string complaint(const std::string& toml) {
+    const auto attacks = read_attacks(attack("one", toml));
+    return attacks ? "" : attacks.error().text();
+  }
+
+  TemporaryFolder folder_{"ww-corpus"};
+};
+
+verdict::Verdict passing(verdict::Ratio eager) {
+  verdict::Verdict verdict;
+  verdict::Timing timing;
+  timing.speedup.eager = eager;
+  verdict.conclusion = verdict::Conclusion<verdict::Timing>::pass(timing);
+  return verdict;
+}
+
+TEST_F(Corpus, IsReadInOrderOfNames) {
+  attack("b", R"(task = "softmax"
+summary = "s"
+family = "D01"
+outcomes = ["wrong", "pass"]
+control = "plain"
+workloads = ["small"])");
+  const auto attacks = read_attacks(attack("a", R"(task = "softmax"
+summary = "s"
+family = "D02"
+outcomes = ["crash"]
+forbidden_act = true)"));
+  ASSERT_TRUE(attacks) << attacks.error().text();
+  ASSERT_EQ(attacks->size(), 2u);
+  EXPECT_EQ((*attacks)[0].name, "a");
+  EXPECT_TRUE((*attacks)[0].forbidden_act);
+  EXPECT_THAT((*attacks)[1].outcomes, ElementsAre(verdict::Outcome::kWrong, verdict::Outcome::kPass));
+  EXPECT_THAT((*attacks)[1].workloads, ElementsAre("small"));
+}
+
+TEST_F(Corpus, NamesTheKeyThatIsWrong) {
+  const std::string good = "task = \"t\"\nsummary = \"s\"\nfamily = \"D01\"\n";
+  EXPECT_THAT(complaint(good + "outcomes = [\"passed\"]\ncontrol = \"c\""), HasSubstr("unknown outcome passed"));
+  EXPECT_THAT(complaint(good + "outcomes = [\"wrong\"]"), HasSubstr("either control or forbidden_act"));
+  EXPECT_THAT(complaint(good + "outcomes = [\"pass\"]\nforbidden_act = true"), HasSubstr("may not pass"));
+  EXPECT_THAT(complaint(good + "outcomes = [\"wrong\"]\ncontrol = \"c\"\nspeed = 1"), HasSubstr("unknown key speed"));
+  EXPECT_THAT(complaint("summary = \"s\""), HasSubstr("no task"));
+}
+
+TEST(Standing, AcceptsAForbiddenActThatPasses) {
+  CorpusEntry entry;
+  entry.hostile = entry.forbidden_act = true;
+  entry.outcomes = {verdict::Outcome::kForbidden};
+  EXPECT_EQ(standing_of(entry, verdict::Outcome::kPass), Standing::kAccepted);
+  EXPECT_EQ(standing_of(entry, verdict::Outcome::kForbidden), Standing::kRejected);
+  EXPECT_EQ(standing_of(entry, verdict::Outcome::kWrong), Standing::kUnexpected);
+  EXPECT_EQ(standing_of(entry, verdict::Outcome::kNoVerdict), Standing::kNoVerdict);
+}
+
+TEST(Standing, AsksOfATwinThatItPasses) {
+  EXPECT_EQ(standing_of({}, verdict::Outcome::kPass), Standing::kPassed);
+  EXPECT_EQ(standing_of({}, verdict::Outcome::kCheat), Standing::kRefused);
+  EXPECT_TRUE(is_failure(Standing::kRefused));
+}
+
+TEST(Gain, NeedsAFactorAndIntervalsApart) {
+  const verdict::Ratio control{2.0, 1.9, 2.1};
+  EXPECT_TRUE(gains(passing({3.0, 2.8, 3.2}), control));
+  EXPECT_FALSE(gains(passing({3.0, 2.0, 4.0}), control)) << "the intervals meet";
+  EXPECT_FALSE(gains(passing({2.2, 2.15, 2.25}), control)) << "too little to be worth a cheat";
+}
+
+TEST(JudgingOrder, PutsTwinsBeforeTheAttacksOfTheirTask) {
+  const auto entry = [](const char* name, const char* task, bool hostile) {
+    CorpusEntry made;
+    made.name = name;
+    made.task = task;
+    made.hostile = hostile;
+    return made;
+  };
+  std::vector<std::string> names;
+  for (const CorpusEntry& each : in_judging_order({entry("t2", "softmax", false), entry("t1", "cumsum", false)},
+                                                  {entry("a1", "softmax", true), entry("a2", "cumsum", true)})) {
+    names.push_back(each.name);
+  }
+  EXPECT_THAT(names, ElementsAre("t1", "a2", "t2", "a1"));
+}
+
+}  // namespace
+}  // namespace ww::cli
