@@ -34,7 +34,7 @@ struct Settings {
   std::filesystem::path cache_folder;    ///< made if missing; may be shared by any number of processes
   std::filesystem::path include_folder;  ///< holds warpwright/solution.h
   std::filesystem::path compiler = "/usr/bin/g++";
-  Limits limits;
+  Limits limits = {};
 };
 
 struct Artifact {
@@ -77,7 +77,8 @@ class Builder {
   /// Never throws for what a solution holds. Throws Fault for ours (disk full, sandbox not to be had).
   BuildResult build(const std::filesystem::path& solution, const task::Contract& contract) const;
 
-  /// The command a build runs for one source file, for `build --json` and for comparison with a bare compiler.
+  /// The compiler command of a build, for `build --json` and for comparison with a bare compiler. Paths are relative to
+  /// the build's folder.
   std::vector<std::string> command(const task::Contract& contract, const std::vector<std::string>& sources,
                                    const std::string& output) const;
 
