@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <math.h>
+#include <string.h>
+#include <warpwright/solution.h>
+
+namespace mine {
+int ww_forward(const ww_call*) { return 0; }
+}  // namespace mine

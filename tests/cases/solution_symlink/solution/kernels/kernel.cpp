@@ -1,0 +1,1 @@
+../../../../honest/elementwise_plain/kernels/kernel.cpp
