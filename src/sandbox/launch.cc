@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sandbox/launch.h"
 
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 
 #include "base/fault.h"
 #include "sandbox/namespaces.h"
+#include "sandbox/signals_blocked.h"
 
 namespace ww::sandbox {
 namespace {
@@ -66,20 +66,6 @@ std::vector<DescriptorMove> descriptor_moves(const Spec& spec, const std::vector
   }
   return moves;
 }
-
-/// Blocks all signals while it lives, so that no handler of ours runs in the child.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
 
 void reap(pid_t pid) {
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {

@@ -13,6 +13,7 @@
 #include <cerrno>
 
 #include "base/fault.h"
+#include "sandbox/seccomp.h"
 
 namespace ww::sandbox {
 namespace {
@@ -152,6 +153,7 @@ void Process::State::abandon() noexcept {
   siginfo_t ignored;
   while (::waitid(P_PID, static_cast<id_t>(pid), &ignored, WEXITED) < 0 && errno == EINTR) {
   }
+  if (denials) denials->finish();
   cgroup.reset();
 }
 
@@ -173,6 +175,8 @@ void Process::State::finish() {
   result.task_limit_hit = cgroup && cgroup->task_refusals() > 0;
   result.signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
   result.exit_code = result.signal ? 128 + result.signal : info.si_status;
+  if (denials) denials->finish();
+  if (call_was_denied()) result.denied_syscall = syscall_name(denials->denied());
   result.how = explain(result, cgroup ? cgroup->memory_kills() : 0);
   result.output = out.take();
   result.errors = err.take();
@@ -183,6 +187,7 @@ void Process::State::finish() {
 }
 
 How Process::State::explain(const Ended& result, uint64_t memory_kills) const {
+  if (call_was_denied()) return How::kDeniedSyscall;
   if (result.signal == SIGKILL && killed_for) return *killed_for;
   if (memory_kills > 0 && result.exit_code != 0) return How::kOutOfMemory;
   if (result.signal == SIGSYS) return How::kDeniedSyscall;

@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "sandbox/capture.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/denial_watch.h"
 #include "sandbox/sandbox.h"
 
 namespace ww::sandbox {
@@ -21,6 +22,7 @@ struct Process::State {
   nanoseconds started{};
   std::unique_ptr<Cgroup> cgroup;  ///< null once it ended
   Capture out, err;
+  std::unique_ptr<DenialWatch> denials;  ///< with Spec::denial_fd
   const Isolation* isolation = nullptr;
   std::optional<How> killed_for;
   std::optional<Ended> ended;
@@ -33,6 +35,7 @@ struct Process::State {
   /// Requires: the process has ended, nobody has reaped it.
   void finish();
   How explain(const Ended& result, uint64_t memory_kills) const;
+  bool call_was_denied() const { return denials && denials->denied() >= 0; }
 };
 
 }  // namespace ww::sandbox

@@ -73,7 +73,10 @@ struct Spec {
   Limits limits = {};
   std::vector<int> cpus = {};              ///< affinity; empty: as the caller's
   std::vector<HandedFd> descriptors = {};  ///< beyond 0, 1, 2, or instead of them; nothing else is open inside
-  Output output = Output::kCapture;        ///< stdout and stderr, where `descriptors` does not name 1 or 2
+  /// For a program that calls confine_this_process: the descriptor inside over which it lets us learn the name of a
+  /// denied system call (Confinement::denial_fd). start() then leaves the filtering to the program. -1: none.
+  int denial_fd = -1;
+  Output output = Output::kCapture;  ///< stdout and stderr, where `descriptors` does not name 1 or 2
 };
 
 /// Appends what programs of the distribution need: /usr, the /bin /lib /lib64 /sbin links or folders, the loader's
@@ -93,7 +96,7 @@ enum class How {
   kWallLimit,
   kCpuLimit,
   kOutOfMemory,    ///< the kernel killed something in it at the memory limit, and it did not exit 0
-  kDeniedSyscall,  ///< SIGSYS
+  kDeniedSyscall,  ///< SIGSYS, or SIGKILL where Spec::denial_fd named the call
   kKilled,         ///< Process::kill()
 };
 

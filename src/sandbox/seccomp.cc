@@ -110,10 +110,10 @@ void add_runner_open(FilterBuilder& filter, const char* name, unsigned flags_arg
 }
 
 /// Calls whose arguments decide.
-void add_runner_conditions(FilterBuilder& filter, uint64_t self) {
+void add_runner_conditions(FilterBuilder& filter, uint64_t self, uint32_t fatal) {
   constexpr uint64_t kThread = CLONE_VM | CLONE_THREAD;
   filter.rule(SCMP_ACT_ALLOW, "clone", low_bits(0, kThread | kNamespaces, kThread));
-  filter.rule(SCMP_ACT_KILL_PROCESS, "clone", low_bits(0, CLONE_THREAD, 0));
+  filter.rule(fatal, "clone", low_bits(0, CLONE_THREAD, 0));
   add_runner_open(filter, "open", 1);
   add_runner_open(filter, "openat", 2);
   filter.rule(SCMP_ACT_ALLOW, "prlimit64", equal_int(0, 0), SCMP_CMP64(2, SCMP_CMP_EQ, 0));
@@ -131,13 +131,20 @@ void add_runner_conditions(FilterBuilder& filter, uint64_t self) {
 }
 
 /// Signals to itself only, and never one that stops it: being stopped is the judge's affair.
-void add_runner_signals(FilterBuilder& filter, uint64_t self) {
+void add_runner_signals(FilterBuilder& filter, uint64_t self, uint32_t fatal) {
   for (const uint64_t signal : {0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 32, 33}) {
     filter.rule(SCMP_ACT_ALLOW, "kill", equal_int(0, self), equal_int(1, signal));
     filter.rule(SCMP_ACT_ALLOW, "tgkill", equal_int(0, self), equal_int(2, signal));
   }
-  filter.rule(SCMP_ACT_KILL_PROCESS, "kill", SCMP_CMP64(0, SCMP_CMP_NE, self));
-  filter.rule(SCMP_ACT_KILL_PROCESS, "tgkill", SCMP_CMP64(0, SCMP_CMP_NE, self));
+  filter.rule(fatal, "kill", SCMP_CMP64(0, SCMP_CMP_NE, self));
+  filter.rule(fatal, "tgkill", SCMP_CMP64(0, SCMP_CMP_NE, self));
+}
+
+long install(const Filter& filter, unsigned more_flags) {
+  const sock_fprog program = {static_cast<unsigned short>(filter.size()), const_cast<sock_filter*>(filter.data())};
+  // SPEC_ALLOW: before Linux 5.16 a filter would otherwise slow down the code that is being timed.
+  const unsigned flags = SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW | more_flags;
+  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 }
 
 }  // namespace
@@ -147,23 +154,26 @@ const Filter& tools_filter() {
   return filter;
 }
 
-Filter native_runner_filter(int self) {
+Filter native_runner_filter(int self, OnFatal on_fatal) {
+  const uint32_t fatal = on_fatal == OnFatal::kKill ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_NOTIFY;
   FilterBuilder filter(SCMP_ACT_ERRNO(ENOSYS));
   filter.rules(SCMP_ACT_ALLOW, allowed_to_runner());
   filter.rules(SCMP_ACT_ERRNO(EPERM), refused_to_runner());
-  filter.rules(SCMP_ACT_KILL_PROCESS, fatal_to_runner());
-  add_runner_conditions(filter, static_cast<uint64_t>(self));
-  add_runner_signals(filter, static_cast<uint64_t>(self));
+  filter.rules(fatal, fatal_to_runner());
+  add_runner_conditions(filter, static_cast<uint64_t>(self), fatal);
+  add_runner_signals(filter, static_cast<uint64_t>(self), fatal);
   return filter.compile();
 }
 
 int install_filter(const Filter& filter) {
-  const sock_fprog program = {static_cast<unsigned short>(filter.size()), const_cast<sock_filter*>(filter.data())};
-  // SPEC_ALLOW: before Linux 5.16 a filter would otherwise slow down the code that is being timed.
-  const unsigned flags = SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_SPEC_ALLOW;
-  const long result = ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+  const long result = install(filter, 0);
   if (result < 0) return errno;
   return result == 0 ? 0 : EBUSY;  // the id of a thread that could not be synchronised
+}
+
+int install_notifying_filter(const Filter& filter) {
+  const long listener = install(filter, SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_TSYNC_ESRCH);
+  return listener < 0 ? -errno : static_cast<int>(listener);
 }
 
 std::string syscall_name(int number) {

@@ -19,11 +19,15 @@ using Filter = std::vector<sock_filter>;
 const Filter& tools_filter();
 
 /// For hostile native code beside a trusted loader in the process `self`: a list of what is allowed; see confine.h.
-/// Throws Fault.
-Filter native_runner_filter(int self);
+/// What is fatal kills, or notifies a listener. Throws Fault.
+enum class OnFatal { kKill, kNotify };
+Filter native_runner_filter(int self, OnFatal on_fatal);
 
 /// [child] Installs `filter` on all threads of the process. Returns 0 or an errno. Requires: no_new_privs.
 int install_filter(const Filter& filter);
+
+/// The same; returns the listener's descriptor or -errno.
+int install_notifying_filter(const Filter& filter);
 
 /// "connect"; "" if unknown.
 std::string syscall_name(int number);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -91,6 +92,16 @@ Fd input_file(std::string_view input) {
   return file;
 }
 
+struct SocketPair {
+  Fd ours, theirs;
+};
+
+SocketPair make_socket_pair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("making a socket pair");
+  return {Fd(ends[0]), Fd(ends[1])};
+}
+
 }  // namespace
 
 Process start(const Spec& spec) {
@@ -110,7 +121,14 @@ Process start(const Spec& spec) {
     standard[1].host_fd = state->out.writer();
     standard[2].host_fd = state->err.writer();
   }
-  Launch launch = prepare(spec, here.layers, state->cgroup.get(), std::move(standard));
+  Layers layers = here.layers;
+  SocketPair denials;
+  if (spec.denial_fd >= 0) {
+    denials = make_socket_pair();
+    standard.push_back({denials.theirs.get(), spec.denial_fd});
+    layers.seccomp = false;
+  }
+  Launch launch = prepare(spec, layers, state->cgroup.get(), std::move(standard));
   state->started = now();
   Started started = launch_child(launch);
   if (started.clone_error) throw_errno("sandbox: making a process", started.clone_error);
@@ -119,7 +137,10 @@ Process start(const Spec& spec) {
   state->pidfd = std::move(started.pidfd);
   state->out.close_writer();
   state->err.close_writer();
-  return Process(std::move(state));
+  Process process(std::move(state));
+  Process::State& owned = *process.state_;
+  if (spec.denial_fd >= 0) owned.denials = std::make_unique<DenialWatch>(std::move(denials.ours), owned.pidfd);
+  return process;
 }
 
 Ended run(const Spec& spec, std::string_view input) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <poll.h>
 #include <signal.h>
 
 #include <sstream>
@@ -30,6 +31,30 @@ TEST_F(Confined, CodeDiesOfForbiddenActs) {
     const Ended ended = inside("fatal", {"confined", act});
     EXPECT_EQ(ended.how, How::kDeniedSyscall) << act << " " << ended.exit_code;
   }
+}
+
+TEST_F(Confined, ForbiddenActsAreNamed) {
+  for (const std::string& act : names("fatal")) {
+    Spec spec = this->spec("fatal", {"named", act});
+    spec.denial_fd = 9;
+    const Ended ended = run(spec);
+    EXPECT_EQ(ended.how, How::kDeniedSyscall) << act << " " << ended.exit_code;
+    const std::string call = act == "spawn" || act == "fork" ? "clone" : act == "exec" ? "execve" : act;
+    EXPECT_EQ(ended.denied_syscall, call);
+  }
+  for (const std::string& act : names("honest")) {
+    Spec spec = this->spec("honest", {"named", act});
+    spec.denial_fd = 9;
+    EXPECT_TRUE(run(spec).ok()) << act;
+  }
+}
+
+TEST_F(Confined, ForbiddenActsAreNamedWhileNobodyWaits) {
+  Spec spec = this->spec("fatal", {"named", "socket"});
+  spec.denial_fd = 9;
+  const Process process = start(spec);
+  pollfd ended = {process.pidfd(), POLLIN, 0};
+  EXPECT_EQ(::poll(&ended, 1, 5000), 1);
 }
 
 TEST_F(Confined, CodeIsRefusedWhatHonestLibrariesMayTry) {

@@ -168,11 +168,17 @@ const std::map<std::string, std::function<bool()>>& honest_acts() {
   return acts;
 }
 
-void confine() { confine_this_process({{"/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/sys/devices/system/cpu"}}); }
+void confine(int denial_fd = -1) {
+  confine_this_process(
+      {.readable = {"/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/sys/devices/system/cpu"}, .denial_fd = denial_fd});
+}
 
-/// Arguments: "confined" or "free", then the act.
+constexpr int kDenialFd = 9;
+
+/// Arguments: "confined", "named" (its denials are) or "free", then the act.
 bool act(const std::map<std::string, std::function<bool()>>& acts, const Arguments& arguments) {
   if (arguments[0] == "confined") confine();
+  if (arguments[0] == "named") confine(kDenialFd);
   return acts.at(arguments[1])();
 }
 
