@@ -53,8 +53,7 @@ struct Admission {
   bool admitted = false;
   std::vector<std::string> problems;
   std::vector<std::string> weak;     ///< straw solutions that passed, with the workload
-  std::vector<std::string> skipped;  ///< straws that coincide with the reference
-  Json details() const;
+  std::vector<std::string> skipped;  ///< straws that coincide with the reference, or do not apply
 };
 
 class Judge {
@@ -69,6 +68,9 @@ class Judge {
 
   /// Runs the reference in the sandbox and judges the straw solutions. `limit`: the whole check's wall time.
   Admission check(const task::Task& task, milliseconds limit);
+
+  /// What the referee says of the task: its `load` replies (docs/formats/referee.md), one a workload, as a list.
+  Result<Json> describe(const task::Task& task);
 
   /// One graph a workload (docs/formats/graph.md), in the task's order.
   Result<std::vector<Json>> capture(const task::Task& task);

@@ -165,9 +165,11 @@ verdict::Timing total_figures(std::span<const timing::Rounds> rounds, const std:
   std::vector<const timing::Rounds*> all;
   for (const auto& each : rounds) all.push_back(&each);
   verdict::Timing total;
-  total.times.solution = sum_of(workloads, [](const auto& times) -> const auto& { return times.solution; });
+  total.times.solution = sum_of(
+      workloads, [](const auto& times) -> const auto& { return times.solution; });
   if (const auto eager = index_of(sides, Side::kEager)) {
-    total.times.eager = sum_of(workloads, [](const auto& times) -> const auto& { return *times.eager; });
+    total.times.eager = sum_of(
+        workloads, [](const auto& times) -> const auto& { return *times.eager; });
     total.speedup.eager = ratio(estimate_joint_ratio(all, 0, *eager, cpu_method()));
   }
   const auto compile = index_of(sides, Side::kCompile);
@@ -178,10 +180,12 @@ verdict::Timing total_figures(std::span<const timing::Rounds> rounds, const std:
     total.speedup.compile = ratio(timing::scale(estimate(*total.speedup.eager), estimate(inverse)));
   }
   if (compile || total.speedup.compile) {
-    total.times.compile = sum_of(workloads, [](const auto& times) -> const auto& { return *times.compile; });
+    total.times.compile = sum_of(
+        workloads, [](const auto& times) -> const auto& { return *times.compile; });
   }
   if (index_of(sides, Side::kCompileMax)) {
-    total.times.compile_max = sum_of(workloads, [](const auto& times) -> const auto& { return *times.compile_max; });
+    total.times.compile_max = sum_of(
+        workloads, [](const auto& times) -> const auto& { return *times.compile_max; });
   }
   return total;
 }

@@ -39,7 +39,8 @@ class Measurement {
   /// Whether to go on, asked at the end of a block. Requires: probes of both kinds are enough (BaseEstimator::ready).
   timing::StoppingRule::Answer ask(nanoseconds spent);
 
-  /// What the outer clock adds to a call of this kind that took about `duration_us`; none before there are enough probes.
+  /// What the outer clock adds to a call of this kind that took about `duration_us`; none before there are enough
+  /// probes.
   std::optional<timing::Base> base(TwinKind kind, double duration_us) const;
 
   /// All samples, bounded by what all the probes say. Requires: enough probes of both kinds, or the device clock.
@@ -70,11 +71,12 @@ const timing::Method& cpu_method();
 verdict::WorkloadTiming workload_figures(const timing::Rounds& rounds, const std::vector<Side>& sides,
                                          std::optional<double> prepare_us);
 
-/// compile's time and ratio from eager's and `factor`, a cached ratio of eager over compile, where compile was not timed.
+/// compile's time and ratio from eager's and `factor`, a cached ratio of eager over compile, where compile was not
+/// timed.
 void scale_compile(verdict::WorkloadTiming& timing, const verdict::Ratio& factor);
 
-/// The verdict's figures: sums of times, geometric means of ratios resampled jointly. `factors` are the cached ratios of
-/// eager over compile where compile was not timed, else empty.
+/// The verdict's figures: sums of times, geometric means of ratios resampled jointly. `factors` are the cached ratios
+/// of eager over compile where compile was not timed, else empty.
 verdict::Timing total_figures(std::span<const timing::Rounds> rounds, const std::vector<Side>& sides,
                               const std::vector<verdict::WorkloadTiming>& workloads,
                               const std::vector<verdict::Ratio>& factors);

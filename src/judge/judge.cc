@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "build/builder.h"
+#include "judge/admission.h"
+#include "judge/clocks.h"
+#include "judge/judging.h"
+#include "judge/reference.h"
+#include "judge/result_cache.h"
+#include "sandbox/isolation.h"
+
+namespace ww::judge {
+namespace {
+
+using verdict::EvidenceKind;
+using verdict::Outcome;
+
+/// Raised whenever what a cached admission or baseline means has changed.
+constexpr int kCacheVersion = 1;
+constexpr milliseconds kOpenLimit{60'000};
+
+verdict::Isolation isolation_facts(const sandbox::Isolation& isolation) {
+  verdict::Isolation facts{.level = std::string(isolation.summary()), .layers = {}, .missing = {}};
+  for (const auto& layer : isolation.layers) {
+    if (layer.present) {
+      facts.layers.push_back(layer.name);
+    } else {
+      facts.missing.push_back(layer.name + ": " + layer.detail);
+    }
+  }
+  return facts;
+}
+
+Admission admission_from(const Json& json) {
+  Admission admission;
+  admission.admitted = true;
+  admission.weak = json.value("weak", std::vector<std::string>{});
+  admission.skipped = json.value("skipped", std::vector<std::string>{});
+  return admission;
+}
+
+void fail(verdict::Verdict& verdict, Outcome outcome, EvidenceKind kind, const std::string& reason) {
+  verdict.evidence.push_back({kind, reason, {}});
+  verdict.conclusion = verdict::Conclusion<verdict::Timing>::failed(outcome, reason);
+}
+
+bool exceeds_bound(const verdict::Verdict& verdict) {
+  return std::any_of(verdict.evidence.begin(), verdict.evidence.end(),
+                     [](const auto& each) { return each.kind == EvidenceKind::kBoundExceeded; });
+}
+
+}  // namespace
+
+struct Judge::State {
+  explicit State(Settings given)
+      : settings(std::move(given)),
+        cache(settings.cache_folder),
+        builder({.cache_folder = settings.cache_folder / "artifacts", .include_folder = settings.include_folder}),
+        threads(settings.threads > 0 ? settings.threads : device::cpu_facts().cores) {}
+
+  RefereeParent& referee() {
+    if (!parent) {
+      parent = std::make_unique<RefereeParent>(
+          RefereeSettings{.python = settings.python, .package_folder = settings.python_package});
+    }
+    return *parent;
+  }
+
+  Clocks& twins() {
+    if (!clocks) clocks = std::make_unique<Clocks>(runner_setup(), referee());
+    return *clocks;
+  }
+
+  RunnerProcessSetup runner_setup() const {
+    return {.program = settings.program_folder / "ww-runner",
+            .threads = threads,
+            .environment = {},
+            .cpus = {},
+            .limits = {}};
+  }
+
+  const device::Ceilings& ceilings() {
+    if (measured) return *measured;
+    const std::string key = fmt::format("{}/{}/{}", kCacheVersion, device::cpu_facts().id, threads);
+    const auto entry = cache.find("ceilings", key);
+    measured.emplace();
+    if (entry) *measured = {entry->value("copy_gb_per_s", 0.0), entry->value("fma_gflop_per_s", 0.0)};
+    if (measured->copy_gb_per_s > 0 && measured->fma_gflop_per_s > 0) return *measured;
+    measured = device::measure_ceilings(threads);
+    cache.store("ceilings", key,
+                Json{{"copy_gb_per_s", measured->copy_gb_per_s}, {"fma_gflop_per_s", measured->fma_gflop_per_s}});
+    return *measured;
+  }
+
+  /// What an admission or baseline of this task depends on.
+  std::string key_of(const task::Task& task) {
+    return fmt::format("{}/{}/{}/{}/{}", kCacheVersion, task.id, device::cpu_facts().id, threads,
+                       referee().torch_version());
+  }
+
+  Result<Reference*> open(const task::Task& task, bool check, milliseconds limit) {
+    if (reference && opened == task.id && !check) return reference.get();
+    reference.reset();
+    auto made = Reference::open(referee(), task, threads, check, limit);
+    if (!made) return made.error();
+    reference = std::move(*made);
+    opened = task.id;
+    return reference.get();
+  }
+
+  /// From the cache, or by opening the task with the slow questions and judging the straws.
+  Admission admit(const task::Task& task, milliseconds limit, const std::function<void(double)>& on_progress) {
+    const std::string key = key_of(task);
+    if (const auto known = cache.find("admissions", key)) return admission_from(*known);
+    Admission admission;
+    const auto opened_reference = open(task, true, limit);
+    if (!opened_reference) {
+      admission.problems.push_back(opened_reference.error().text());
+      return admission;
+    }
+    judge_straws(**opened_reference, task.contract, admission, on_progress);
+    if (admission.admitted) {
+      cache.store("admissions", key, Json{{"weak", admission.weak}, {"skipped", admission.skipped}});
+    }
+    return admission;
+  }
+
+  verdict::Verdict blank(const task::Task& task, const std::filesystem::path& solution, const Options& options);
+  void judge_built(const task::Task& task, const build::Artifact& artifact, const Options& options,
+                   verdict::Verdict& verdict);
+
+  Settings settings;
+  ResultCache cache;
+  build::Builder builder;
+  int threads;
+  std::unique_ptr<RefereeParent> parent;
+  std::unique_ptr<Clocks> clocks;
+  std::optional<device::Ceilings> measured;
+  std::unique_ptr<Reference> reference;  ///< of the task opened last
+  std::string opened;                    ///< its id
+};
+
+verdict::Verdict Judge::State::blank(const task::Task& task, const std::filesystem::path& solution,
+                                     const Options& options) {
+  const device::CpuFacts& cpu = device::cpu_facts();
+  verdict::Verdict verdict;
+  verdict.task = {.name = task.name, .id = task.id};
+  verdict.solution = {.path = solution.string(), .format = "native", .id = ""};
+  verdict.judge = {.version = WW_VERSION,
+                   .torch = parent ? parent->torch_version() : "",
+                   .statistic = cpu_method().statistic(),
+                   .time_cap_s = to_seconds(options.time_cap)};
+  verdict.device = {.name = "cpu",
+                    .model = cpu.model,
+                    .features = cpu.vector_level,
+                    .cores = cpu.cores,
+                    .threads = threads,
+                    .other = {{"id", cpu.id}, {"omp_wait_policy", "default"}}};
+  verdict.contract = task::to_json(task.contract).dump();
+  verdict.isolation = isolation_facts(sandbox::probe());
+  if (!task.contract.redraw_constants) {
+    verdict.evidence.push_back(
+        {EvidenceKind::kConstantsKept, "parameters initialised to a constant were not redrawn", {}});
+  }
+  return verdict;
+}
+
+void Judge::State::judge_built(const task::Task& task, const build::Artifact& artifact, const Options& options,
+                               verdict::Verdict& verdict) {
+  const auto opened_reference = open(task, false, kOpenLimit);
+  if (!opened_reference) throw Fault(Fault::Kind::kProtocol, opened_reference.error().text());
+  Bench bench{.reference = **opened_reference,
+              .clocks = twins(),
+              .cache = cache,
+              .runner_setup = runner_setup(),
+              .ceilings = ceilings(),
+              .baseline_key = key_of(task)};
+  judge_artifact(bench, task, artifact, options, verdict);
+  if (!verdict.passed() || !exceeds_bound(verdict)) return;
+  // Faster than the machine should allow: believed only if a fresh process says it again.
+  verdict.evidence.push_back(
+      {EvidenceKind::kRejudged, "judged a second time, in a fresh process; these are its figures", {}});
+  verdict.workloads.clear();
+  judge_artifact(bench, task, artifact, options, verdict);
+}
+
+Judge::Judge(Settings settings) : state_(std::make_unique<State>(std::move(settings))) {}
+Judge::~Judge() = default;
+
+Result<verdict::Verdict> Judge::judge(const task::Task& task, const std::filesystem::path& solution,
+                                      const Options& options) {
+  const nanoseconds start = now();
+  const auto report = [&](Stage stage, double done) {
+    if (options.on_progress) options.on_progress({stage, "", done, {}});
+  };
+  verdict::Verdict verdict = state_->blank(task, solution, options);
+  try {
+    report(Stage::kBuild, 0);
+    auto building = std::async(std::launch::async, [&] { return state_->builder.build(solution, task.contract); });
+    report(Stage::kStartReferee, 0);
+    const Admission admission = state_->admit(task, kOpenLimit, [&](double done) { report(Stage::kAdmit, done); });
+    verdict.judge.torch = state_->referee().torch_version();
+    const build::BuildResult built = building.get();
+    if (!admission.admitted)
+      return Error{fmt::format("{}", fmt::join(admission.problems, "; ")), task.source_path.string()};
+    verdict.weak_task = admission.weak;
+    verdict.solution.id = built.solution_id;
+    if (const build::Failure* failure = built.failure()) {
+      if (failure->kind == build::Failure::Kind::kBadInput) return Error{failure->text, solution.string()};
+      const bool forbidden = failure->kind == build::Failure::Kind::kForbidden;
+      fail(verdict, forbidden ? Outcome::kForbidden : Outcome::kBuildError,
+           forbidden ? EvidenceKind::kLibrary : EvidenceKind::kCompiler, failure->text);
+    } else {
+      const build::Artifact& artifact = *built.artifact();
+      verdict.artifact = verdict::ArtifactFacts{.id = artifact.id,
+                                                .bytes = artifact.bytes,
+                                                .compile_s = artifact.compile_s,
+                                                .cached = artifact.cached,
+                                                .needs = artifact.needs};
+      state_->judge_built(task, artifact, options, verdict);
+    }
+  } catch (const Fault& fault) {
+    if (fault.kind() == Fault::Kind::kInterrupted) throw;
+    // The referee may be what failed: the next judging starts with a new one.
+    state_->reference.reset();
+    state_->clocks.reset();
+    state_->parent.reset();
+    fail(verdict, Outcome::kNoVerdict, EvidenceKind::kFault, fault.what());
+  }
+  report(Stage::kDone, 1);
+  verdict.elapsed_s = to_seconds(now() - start);
+  return verdict;
+}
+
+Admission Judge::check(const task::Task& task, milliseconds limit) {
+  try {
+    return state_->admit(task, limit, [](double) {});
+  } catch (const Fault& fault) {
+    if (fault.kind() != Fault::Kind::kProtocol) throw;
+    // While a task is being looked at, a referee that dies or falls silent is the task's doing.
+    state_->reference.reset();
+    Admission refused;
+    refused.problems.push_back(fault.what());
+    return refused;
+  }
+}
+
+Result<Json> Judge::describe(const task::Task& task) {
+  const auto reference = state_->open(task, false, kOpenLimit);
+  if (!reference) return reference.error();
+  Json workloads = Json::array();
+  for (size_t w = 0; w < (*reference)->workloads(); w++) workloads.push_back((*reference)->description(w));
+  return workloads;
+}
+
+Result<std::vector<Json>> Judge::capture(const task::Task& task) {
+  const auto reference = state_->open(task, false, kOpenLimit);
+  if (!reference) return reference.error();
+  std::vector<Json> graphs;
+  for (size_t w = 0; w < (*reference)->workloads(); w++) graphs.push_back((*reference)->graph(w));
+  return graphs;
+}
+
+Json Judge::facts() {
+  Json facts = {{"device", device::to_json(device::cpu_facts())}, {"threads", state_->threads}};
+  facts["copy_gb_per_s"] = state_->ceilings().copy_gb_per_s;
+  facts["fma_gflop_per_s"] = state_->ceilings().fma_gflop_per_s;
+  try {
+    facts["torch"] = state_->referee().torch_version();
+  } catch (const Fault& fault) {
+    facts["referee_fault"] = fault.what();
+  }
+  return facts;
+}
+
+}  // namespace ww::judge

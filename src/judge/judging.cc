@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/judging.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+
+namespace ww::judge {
+namespace {
+
+using verdict::Evidence;
+using verdict::EvidenceKind;
+using verdict::Outcome;
+
+/// How the sides of one workload were timed, kept for the joint figures.
+struct Timed {
+  timing::Rounds rounds{0};
+  verdict::WorkloadTiming figures;
+  std::optional<verdict::Ratio> compile_factor;  ///< cached eager over compile
+};
+
+std::string baseline_key(const Bench& bench, const std::string& workload) {
+  return bench.baseline_key + "/" + workload;
+}
+
+std::optional<verdict::Ratio> cached_compile(const Bench& bench, const std::string& workload) {
+  const auto entry = bench.cache.find("baselines", baseline_key(bench, workload));
+  if (!entry || !entry->is_object()) return std::nullopt;
+  const verdict::Ratio ratio{entry->value("ratio", 0.0), entry->value("low", 0.0), entry->value("high", 0.0)};
+  if (!(0 < ratio.low && ratio.low <= ratio.ratio && ratio.ratio <= ratio.high)) return std::nullopt;
+  return ratio;
+}
+
+void keep_compile(const Bench& bench, const std::string& workload, const timing::Rounds& rounds,
+                  const std::vector<Side>& sides) {
+  const auto at = [&](Side side) {
+    return static_cast<size_t>(std::find(sides.begin(), sides.end(), side) - sides.begin());
+  };
+  if (at(Side::kEager) == sides.size() || at(Side::kCompile) == sides.size()) return;
+  const auto ratio = estimate_ratio(rounds, at(Side::kCompile), at(Side::kEager), cpu_method());
+  bench.cache.store("baselines", baseline_key(bench, workload),
+                    Json{{"ratio", ratio.ratio}, {"low", ratio.low}, {"high", ratio.high}});
+}
+
+/// The sides to time. compile joins only if its ratio is not known; then it is timed for every workload, so that the
+/// joint figures can be resampled.
+std::vector<Side> sides_for(const Bench& bench, const Options& options, bool& compile_cached) {
+  std::vector<Side> sides = {Side::kSolution};
+  if (options.eager || options.compile) sides.push_back(Side::kEager);
+  compile_cached = options.compile;
+  for (size_t w = 0; compile_cached && w < bench.reference.workloads(); w++) {
+    compile_cached = cached_compile(bench, bench.reference.buffers(w).name).has_value();
+  }
+  if (options.compile && !compile_cached) sides.push_back(Side::kCompile);
+  if (options.compile_max) sides.push_back(Side::kCompileMax);
+  return sides;
+}
+
+void compile_baselines(Bench& bench, const std::vector<Side>& sides, const Options& options,
+                       verdict::Verdict& verdict) {
+  for (const Side side : sides) {
+    if (side != Side::kCompile && side != Side::kCompileMax) continue;
+    for (size_t w = 0; w < bench.reference.workloads(); w++) {
+      const std::string& name = bench.reference.buffers(w).name;
+      if (options.on_progress) options.on_progress({Stage::kCompileBaseline, name, 0, {}});
+      if (const auto told = bench.reference.compile(w, side)) {
+        verdict.evidence.push_back({EvidenceKind::kLimit, name + ": " + *told, {}});
+      }
+    }
+  }
+}
+
+double flops_of(const Reference& reference, size_t workload) {
+  return reference.description(workload).value("flops", 0.0);
+}
+
+void note_bound(const verdict::WorkloadVerdict& workload, const verdict::WorkloadTiming& figures,
+                verdict::Verdict& verdict) {
+  if (figures.times.solution.high_us >= *workload.bound_us) return;
+  verdict.evidence.push_back({EvidenceKind::kBoundExceeded,
+                              fmt::format("{}: {:.1f} us is less than the speed-of-light bound of {:.1f} us",
+                                          workload.name, figures.times.solution.time_us, *workload.bound_us),
+                              {{"time_us", figures.times.solution.time_us}, {"bound_us", *workload.bound_us}}});
+}
+
+Timed time_figures(const Bench& bench, const WorkloadJudging& judging, const std::string& workload,
+                   bool compile_cached) {
+  const Measurement& measurement = *judging.measurement();
+  Timed timed{.rounds = measurement.bounded(), .figures = {}, .compile_factor = std::nullopt};
+  timed.figures = workload_figures(timed.rounds, measurement.sides(), judging.prepare_us());
+  if (compile_cached) {
+    timed.compile_factor = cached_compile(bench, workload);
+    scale_compile(timed.figures, *timed.compile_factor);
+  } else {
+    keep_compile(bench, workload, timed.rounds, measurement.sides());
+  }
+  return timed;
+}
+
+void conclude(verdict::Verdict& verdict, const std::vector<Timed>& timed, const std::vector<Side>& sides) {
+  if (timed.empty()) {
+    verdict.conclusion = verdict::Conclusion<verdict::Timing>::pass(std::nullopt);
+    return;
+  }
+  std::vector<timing::Rounds> rounds;
+  std::vector<verdict::WorkloadTiming> figures;
+  std::vector<verdict::Ratio> factors;
+  for (const Timed& each : timed) {
+    rounds.push_back(each.rounds);
+    figures.push_back(each.figures);
+    if (each.compile_factor) factors.push_back(*each.compile_factor);
+  }
+  if (!factors.empty()) {
+    verdict.evidence.push_back({EvidenceKind::kBaselineCached,
+                                "compile was scaled from eager by a ratio measured earlier on this machine",
+                                {}});
+  }
+  verdict.conclusion = verdict::Conclusion<verdict::Timing>::pass(total_figures(rounds, sides, figures, factors));
+}
+
+/// Judges one workload into the verdict; what ended it, if anything.
+std::optional<Found> judge_workload(Bench& bench, Runner& runner, const task::Task& task, size_t index,
+                                    const Options& options, const std::vector<Side>& sides, bool compile_cached,
+                                    std::vector<Timed>& timed, verdict::Verdict& verdict) {
+  const WorkloadBuffers& buffers = bench.reference.buffers(index);
+  const auto report = [&](double done) {
+    if (!options.on_progress) return;
+    const double count = static_cast<double>(bench.reference.workloads());
+    const double left_s = (count - static_cast<double>(index) - done) * to_seconds(options.time_cap);
+    options.on_progress({Stage::kTime, buffers.name, (static_cast<double>(index) + done) / count,
+                         nanoseconds(static_cast<int64_t>(left_s * 1e9))});
+  };
+  if (options.on_progress) options.on_progress({Stage::kCheck, buffers.name, 0, {}});
+  Clocks* clocks = options.timing ? &bench.clocks : nullptr;
+  WorkloadJudging judging({bench.reference, runner, clocks}, index, task.contract, options, sides, report);
+  const std::optional<Found> found = judging.run();
+  verdict::WorkloadVerdict& workload = verdict.workloads.emplace_back();
+  workload.name = buffers.name;
+  workload.inputs = buffers.inputs;
+  workload.outputs = buffers.outputs;
+  workload.config = judging.config();
+  workload.trials = judging.trials();
+  workload.bound_us = speed_of_light_us(buffers, flops_of(bench.reference, index), bench.ceilings);
+  verdict.evidence.insert(verdict.evidence.end(), judging.evidence().begin(), judging.evidence().end());
+  using Conclusion = verdict::Conclusion<verdict::WorkloadTiming>;
+  if (found) {
+    workload.conclusion = Conclusion::failed(found->outcome, found->reason);
+    return found;
+  }
+  if (!judging.measurement()) {
+    workload.conclusion = Conclusion::pass(std::nullopt);
+    return std::nullopt;
+  }
+  timed.push_back(time_figures(bench, judging, buffers.name, compile_cached));
+  workload.conclusion = Conclusion::pass(timed.back().figures);
+  note_bound(workload, timed.back().figures, verdict);
+  return std::nullopt;
+}
+
+}  // namespace
+
+double speed_of_light_us(const WorkloadBuffers& buffers, double flops, const device::Ceilings& ceilings) {
+  uint64_t bytes = 0;
+  for (const auto* list : {&buffers.inputs, &buffers.weights, &buffers.outputs}) {
+    for (const auto& spec : *list) bytes += spec.bytes();
+  }
+  return std::max(static_cast<double>(bytes) / (ceilings.copy_gb_per_s * 1e3),
+                  flops / (ceilings.fma_gflop_per_s * 1e3));
+}
+
+void judge_artifact(Bench& bench, const task::Task& task, const build::Artifact& artifact, const Options& options,
+                    verdict::Verdict& verdict) {
+  const auto conclude_failed = [&](const Found& found) {
+    verdict.evidence.insert(verdict.evidence.end(), found.evidence.begin(), found.evidence.end());
+    verdict.conclusion = verdict::Conclusion<verdict::Timing>::failed(found.outcome, found.reason);
+  };
+  bool compile_cached = false;
+  const std::vector<Side> sides = sides_for(bench, options, compile_cached);
+  RunnerSetup setup{.process = bench.runner_setup, .artifact = artifact.path, .workloads = {}};
+  for (size_t w = 0; w < bench.reference.workloads(); w++) setup.workloads.push_back(bench.reference.buffers(w));
+  auto started = Runner::start(setup);
+  if (const auto* failure = std::get_if<RunnerFailure>(&started)) {
+    conclude_failed(found_from(*failure, "loading"));
+    return;
+  }
+  Runner& runner = *std::get<std::unique_ptr<Runner>>(started);
+  stop(runner.endpoint());
+  if (options.timing) compile_baselines(bench, sides, options, verdict);
+  std::vector<Timed> timed;
+  for (size_t w = 0; w < bench.reference.workloads(); w++) {
+    if (const auto found = judge_workload(bench, runner, task, w, options, sides, compile_cached, timed, verdict)) {
+      verdict.trials = verdict::total(verdict.workloads);
+      conclude_failed(*found);
+      return;
+    }
+  }
+  verdict.trials = verdict::total(verdict.workloads);
+  conclude(verdict, timed, sides);
+}
+
+}  // namespace ww::judge

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/workload_judging.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "base/hash.h"
+
+namespace ww::judge {
+namespace {
+
+using verdict::Evidence;
+using verdict::EvidenceKind;
+using verdict::Outcome;
+
+constexpr int kCalibrationDraws = 3;
+constexpr int kTruthTrials = 5;     // design.md 4.6: fp64 in at least five trials
+constexpr int kRoundsPerBlock = 6;  // with the same weights and placement
+constexpr int kWarmupCap = 6;
+constexpr double kWarmupAgreement = 0.2;
+constexpr double kTuneBudget_s = 1.5;  // of trying configs, per workload
+constexpr int kFinalists = 3;
+/// Honey rounds look for stale, cached or gated work, whose errors are near 1; their inputs can be ill-conditioned.
+constexpr double kHoneySlack = 10;
+/// Processor time that a stopped process may seem to use: one tick of the accounting.
+constexpr nanoseconds kStoppedSlack{1'000'000};
+
+std::vector<int64_t> multi_index(uint64_t flat, const std::vector<int64_t>& shape) {
+  std::vector<int64_t> index(shape.size());
+  for (size_t axis = shape.size(); axis-- > 0;) {
+    const auto length = static_cast<uint64_t>(std::max<int64_t>(1, shape[axis]));
+    index[axis] = static_cast<int64_t>(flat % length);
+    flat /= length;
+  }
+  return index;
+}
+
+void copy(std::span<std::byte> to, std::span<const std::byte> from) {
+  WW_CHECK(to.size() == from.size(), "lent buffer and reference tensor differ in size");
+  if (!to.empty()) std::memcpy(to.data(), from.data(), to.size());
+}
+
+Outcome outcome_of(RunnerFailure::Kind kind) {
+  switch (kind) {
+    case RunnerFailure::Kind::kNotLoadable:
+    case RunnerFailure::Kind::kWrongAbi:
+    case RunnerFailure::Kind::kNoForward:
+      return Outcome::kBuildError;
+    case RunnerFailure::Kind::kAbsurd:
+    case RunnerFailure::Kind::kForbidden:
+      return Outcome::kForbidden;
+    case RunnerFailure::Kind::kCrash:
+      return Outcome::kCrash;
+    case RunnerFailure::Kind::kOutOfMemory:
+      return Outcome::kOutOfMemory;
+    case RunnerFailure::Kind::kTimeout:
+      return Outcome::kTimeout;
+    case RunnerFailure::Kind::kProtocol:
+      return Outcome::kCheat;
+    case RunnerFailure::Kind::kStatus:
+      return Outcome::kWrong;
+  }
+  return Outcome::kNoVerdict;
+}
+
+EvidenceKind evidence_of(RunnerFailure::Kind kind) {
+  switch (kind) {
+    case RunnerFailure::Kind::kProtocol:
+      return EvidenceKind::kMessageForged;
+    case RunnerFailure::Kind::kForbidden:
+      return EvidenceKind::kEscapeAttempt;
+    case RunnerFailure::Kind::kNotLoadable:
+    case RunnerFailure::Kind::kWrongAbi:
+    case RunnerFailure::Kind::kNoForward:
+      return EvidenceKind::kCompiler;
+    case RunnerFailure::Kind::kAbsurd:
+      return EvidenceKind::kLimit;
+    default:
+      return EvidenceKind::kExit;
+  }
+}
+
+Found cheat(EvidenceKind kind, const std::string& reason, std::vector<std::pair<std::string, double>> numbers = {}) {
+  return {Outcome::kCheat, reason, {{kind, reason, std::move(numbers)}}};
+}
+
+}  // namespace
+
+Found found_from(const RunnerFailure& failure, const std::string& when) {
+  const std::string reason = when + ": " + failure.text;
+  return {outcome_of(failure.kind), reason, {{evidence_of(failure.kind), reason, {}}}};
+}
+
+WorkloadJudging::WorkloadJudging(Parties parties, size_t workload, const task::Contract& contract,
+                                 const Options& options, std::vector<Side> sides,
+                                 std::function<void(double)> on_progress)
+    : parties_(parties),
+      workload_(workload),
+      buffers_(parties.reference.buffers(workload)),
+      contract_(contract),
+      options_(options),
+      on_progress_(std::move(on_progress)),
+      tolerance_(contract.precision, buffers_.inputs, buffers_.outputs),
+      random_(random_word()) {
+  if (parties_.clocks) measurement_.emplace(std::move(sides), contract.clock, options.time_cap);
+}
+
+Draw WorkloadJudging::fresh(const std::string& pattern) { return {random_word(), std::nullopt, pattern}; }
+
+std::optional<Found> WorkloadJudging::run() {
+  calibrate();
+  if (Step ended = choose_config()) return ended;
+  if (Step ended = check_against_truth()) return ended;
+  std::vector<std::string> honey = honey_kinds();
+  std::shuffle(honey.begin(), honey.end(), random_);
+  if (measurement_) {
+    if (Step ended = sample(honey)) return ended;
+  }
+  if (Step ended = drain_honey(honey)) return ended;
+  if (!measurement_) return std::nullopt;
+  const timing::ClockMismatch mismatch =
+      contract_.clock == task::ClockPolicy::kGuarded ? measurement_->mismatch() : timing::ClockMismatch{};
+  if (!mismatch.found) return std::nullopt;
+  return cheat(EvidenceKind::kClockMismatch,
+               fmt::format("calls took {:.0f} us longer outside than the solution's process claims, {:.1f} times what "
+                           "the clock may err, in {} blocks",
+                           mismatch.excess_us, mismatch.excess_us / mismatch.error_us, mismatch.blocks),
+               {{"excess_us", mismatch.excess_us}, {"error_us", mismatch.error_us}});
+}
+
+void WorkloadJudging::calibrate() {
+  for (int draw = 0; draw < kCalibrationDraws; draw++) {
+    parties_.reference.draw(workload_, {random_word(), random_word(), "source"});
+    parties_.reference.expect(workload_, true);
+    for (size_t k = 0; k < buffers_.outputs.size(); k++) {
+      const auto truth = parties_.reference.truth(workload_, k);
+      if (truth.empty()) continue;
+      const auto own = compare(buffers_.outputs[k], truth.data(), task::DType::kFloat64,
+                               parties_.reference.expected(workload_, k).data(), {1, 1});
+      tolerance_.calibrate(k, own.error);
+    }
+  }
+}
+
+std::optional<Found> WorkloadJudging::new_weights() {
+  drawn_.weight_seed = random_word();
+  parties_.reference.draw(workload_, {random_word(), drawn_.weight_seed, "source"});
+  parties_.reference.stop();
+  if (!stop(parties_.runner.endpoint())) {
+    return Found{Outcome::kCrash, "the solution's process ended between calls", {}};
+  }
+  for (size_t j = 0; j < buffers_.weights.size(); j++) {
+    copy(parties_.runner.lent(workload_).weight(j), parties_.reference.weight(workload_, j));
+  }
+  auto prepared = parties_.runner.prepare(workload_, *config_);
+  if (const auto* failure = std::get_if<RunnerFailure>(&prepared)) return found_from(*failure, "preparing");
+  const auto& done = std::get<Runner::Prepared>(prepared);
+  if (done.call.failure) return found_from(*done.call.failure, "ww_prepare");
+  if (done.has_prepare) prepare_us_ = to_us(std::max(done.call.times.outer, done.call.times.inner));
+  return std::nullopt;
+}
+
+std::optional<Found> WorkloadJudging::call(CallReport& report) {
+  LentWorkload& lent = parties_.runner.lent(workload_);
+  const Reference& reference = parties_.reference;
+  report = parties_.runner.forward({workload_, *config_, placement_}, [&] {
+    for (size_t i = 0; i < buffers_.inputs.size(); i++) copy(lent.input(i, placement_), reference.input(workload_, i));
+    for (size_t k = 0; k < buffers_.outputs.size(); k++) {
+      if (!lent.is_mutated(k)) continue;
+      const auto same_name = [&](const task::TensorSpec& weight) { return weight.name == buffers_.outputs[k].name; };
+      const auto weight = std::find_if(buffers_.weights.begin(), buffers_.weights.end(), same_name);
+      const auto j = static_cast<size_t>(weight - buffers_.weights.begin());
+      copy(lent.output(k, placement_), reference.weight(workload_, j));
+    }
+  });
+  return judge_call(report);
+}
+
+std::optional<Found> WorkloadJudging::judge_call(const CallReport& report) {
+  if (report.failure) return found_from(*report.failure, "ww_forward");
+  if (report.times.stray_records > 0) {
+    return cheat(EvidenceKind::kMessageForged, "the solution's process sent a done record that nobody asked for",
+                 {{"records", static_cast<double>(report.times.stray_records)}});
+  }
+  if (report.times.cpu_while_stopped > kStoppedSlack) {
+    return cheat(EvidenceKind::kRanWhileStopped, "the solution's process used processor time while it was stopped",
+                 {{"cpu_us", to_us(report.times.cpu_while_stopped)}});
+  }
+  if (!report.overwritten.empty()) {
+    const std::string reason = "wrote outside its buffers: " + report.overwritten.front();
+    return Found{Outcome::kWrong, reason, {{EvidenceKind::kGuardWritten, reason, {}}}};
+  }
+  if (!report.unsupported) solution_us_ = to_us(report.times.inner);
+  return std::nullopt;
+}
+
+timing::Clocked WorkloadJudging::clocked(const CallReport& report) const {
+  return {.inner_us = to_us(report.times.inner), .outer_us = to_us(report.times.outer)};
+}
+
+Found WorkloadJudging::wrong(size_t output, const Comparison& comparison, const std::string& pattern) {
+  const task::TensorSpec& spec = buffers_.outputs[output];
+  verdict::Failure failure{.workload = buffers_.name,
+                           .output = spec.name,
+                           .pattern = pattern,
+                           .trial = trials_.checked,
+                           .index = {},
+                           .error = comparison.worst,
+                           .input_seed = drawn_.input_seed.value_or(0),
+                           .weight_seed = drawn_.weight_seed.value_or(0)};
+  std::string reason = fmt::format("output {} is wrong on {} inputs of workload {}", spec.name, pattern, buffers_.name);
+  if (comparison.first) {
+    failure.index = multi_index(comparison.first->index, spec.shape);
+    failure.expected = comparison.first->expected;
+    failure.got = comparison.first->got;
+    reason += fmt::format(": element [{}] is {:.9g}, expected {:.9g}", fmt::join(failure.index, ", "), failure.got,
+                          failure.expected);
+    if (comparison.wrong > 1) reason += fmt::format(" ({} of {} elements)", comparison.wrong, spec.elements());
+    if (comparison.wrong == 0) {
+      reason += fmt::format(" (no element alone, but the rms error {:.2g} is {:.3g} times what is allowed)",
+                            comparison.error.rms, comparison.worst);
+    }
+  }
+  trials_.first_failure = failure;
+  Found found{Outcome::kWrong, reason, {}};
+  if (pattern != "source") found.evidence.push_back({EvidenceKind::kHoneyFailed, reason, {}});
+  return found;
+}
+
+std::optional<Found> WorkloadJudging::compare_outputs(Yardstick yardstick, const std::string& pattern) {
+  const Tolerance& tolerance = honey_tolerance_ ? *honey_tolerance_ : tolerance_;
+  const double slack = honey_tolerance_ ? kHoneySlack : 1;
+  std::optional<std::pair<size_t, Comparison>> worst;
+  for (size_t k = 0; k < buffers_.outputs.size(); k++) {
+    const auto truth =
+        yardstick == Yardstick::kTruth ? parties_.reference.truth(workload_, k) : std::span<const std::byte>{};
+    const bool against_truth = !truth.empty();
+    Bound bound = against_truth ? tolerance.against_truth(k) : tolerance.against_eager(k);
+    bound = {slack * bound.max, slack * bound.rms};
+    const auto expected = against_truth ? truth : parties_.reference.expected(workload_, k);
+    const auto got = parties_.runner.lent(workload_).output(k, placement_);
+    const Comparison comparison =
+        compare(buffers_.outputs[k], expected.data(), against_truth ? task::DType::kFloat64 : buffers_.outputs[k].dtype,
+                got.data(), bound);
+    trials_.worst_error = std::max(trials_.worst_error, comparison.worst);
+    if (!comparison.ok && !worst) worst = {k, comparison};
+  }
+  trials_.checked++;
+  if (worst) return wrong(worst->first, worst->second, pattern);
+  return std::nullopt;
+}
+
+std::optional<Found> WorkloadJudging::checked_call(const Draw& draw, Yardstick yardstick, const std::string& pattern) {
+  parties_.reference.draw(workload_, draw);
+  if (draw.input_seed) drawn_.input_seed = draw.input_seed;
+  parties_.reference.expect(workload_, yardstick == Yardstick::kTruth);
+  parties_.reference.stop();
+  if (Step ended = call(last_)) return ended;
+  if (last_.unsupported) return std::nullopt;
+  return compare_outputs(yardstick, pattern);
+}
+
+std::optional<Found> WorkloadJudging::try_config(int32_t config, double& best_us) {
+  config_ = config;
+  best_us = INFINITY;
+  if (Step ended = new_weights()) return ended;
+  for (int i = 0; i < 2; i++) {
+    if (Step ended = checked_call(fresh(), Yardstick::kEager, "source")) return ended;
+    if (last_.unsupported) return std::nullopt;
+    best_us = std::min(best_us, to_us(last_.times.inner));
+  }
+  return std::nullopt;
+}
+
+std::optional<Found> WorkloadJudging::choose_config() {
+  const int32_t count = parties_.runner.config_count();
+  std::vector<int32_t> configs(static_cast<size_t>(count));
+  std::iota(configs.begin(), configs.end(), 0);
+  if (options_.config) configs = {*options_.config};
+  if (options_.config && (*options_.config < 0 || *options_.config >= count)) {
+    return Found{
+        Outcome::kWrong, fmt::format("config {} is asked for, the solution has {}", *options_.config, count), {}};
+  }
+  const nanoseconds start = now();
+  std::vector<std::pair<double, int32_t>> tried;
+  for (const int32_t config : configs) {
+    if (!tried.empty() && to_seconds(now() - start) > kTuneBudget_s) {
+      evidence_.push_back(
+          {EvidenceKind::kConfigSkipped,
+           fmt::format("{}: tuning time spent; configs from {} on were not tried", buffers_.name, config),
+           {}});
+      break;
+    }
+    double best_us = 0;
+    if (Step ended = try_config(config, best_us)) return ended;
+    if (std::isfinite(best_us)) tried.emplace_back(best_us, config);
+  }
+  if (tried.empty()) {
+    return Found{Outcome::kWrong, fmt::format("no config supports workload {}", buffers_.name), {}};
+  }
+  std::sort(tried.begin(), tried.end());
+  if (tried.size() > kFinalists) tried.resize(kFinalists);
+  if (tried.size() > 1) {
+    for (auto& [best_us, config] : tried) {
+      double again_us = 0;
+      if (Step ended = try_config(config, again_us)) return ended;
+      best_us = std::min(best_us, again_us);
+    }
+    std::sort(tried.begin(), tried.end());
+  }
+  config_ = tried.front().second;
+  return std::nullopt;
+}
+
+std::optional<Found> WorkloadJudging::check_against_truth() {
+  if (Step ended = new_weights()) return ended;
+  double previous_us = 0;
+  for (int trial = 0; trial < kWarmupCap; trial++) {
+    placement_ = trial % parties_.runner.lent(workload_).placements();
+    if (Step ended = checked_call(fresh(), Yardstick::kTruth, "source")) return ended;
+    if (last_.unsupported) {
+      return Found{Outcome::kWrong,
+                   fmt::format("config {} supported workload {} once, then refused it", *config_, buffers_.name),
+                   {}};
+    }
+    const double call_us = to_us(last_.times.inner);
+    const bool agree = std::fabs(call_us - previous_us) <= kWarmupAgreement * call_us;
+    if (trial + 1 >= kTruthTrials && agree) break;
+    previous_us = call_us;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> WorkloadJudging::honey_kinds() const {
+  const auto floating = [](const task::TensorSpec& spec) {
+    return !spec.none && !spec.scalar && task::is_floating(spec.dtype);
+  };
+  const auto integer = [](const task::TensorSpec& spec) { return !task::is_floating(spec.dtype); };
+  const bool floating_inputs = std::any_of(buffers_.inputs.begin(), buffers_.inputs.end(), floating);
+  std::vector<std::string> kinds = {"nudge", "nudge", "moved", "source"};
+  if (floating_inputs) kinds.insert(kinds.end(), {"large", "small", "heavy"});
+  if (floating_inputs && std::none_of(buffers_.outputs.begin(), buffers_.outputs.end(), integer))
+    kinds.push_back("equal");
+  if (std::any_of(buffers_.weights.begin(), buffers_.weights.end(), floating)) kinds.push_back("other_weights");
+  return kinds;
+}
+
+std::optional<Found> WorkloadJudging::honey_round(const std::string& kind) {
+  Reference& reference = parties_.reference;
+  Draw draw = fresh(kind);
+  if (kind == "nudge") draw.input_seed = std::nullopt;
+  if (kind == "moved" || kind == "other_weights") draw = {std::nullopt, std::nullopt, "source"};
+  if (kind == "moved") placement_ = (placement_ + 1) % parties_.runner.lent(workload_).placements();
+  if (kind == "other_weights") {
+    // new_weights() draws inputs too; the same input seed again makes them equal to the call before.
+    if (Step ended = new_weights()) return ended;
+    draw.input_seed = drawn_.input_seed;
+  }
+  reference.draw(workload_, draw);
+  if (draw.input_seed) drawn_.input_seed = draw.input_seed;
+  const bool finite = reference.expect(workload_, true);
+  reference.stop();
+  if (!finite) return std::nullopt;
+  honey_tolerance_ = tolerance_;
+  for (size_t k = 0; k < buffers_.outputs.size(); k++) {
+    const auto truth = reference.truth(workload_, k);
+    if (truth.empty()) continue;
+    const auto own = compare(buffers_.outputs[k], truth.data(), task::DType::kFloat64,
+                             reference.expected(workload_, k).data(), {1, 1});
+    honey_tolerance_->calibrate(k, own.error);
+  }
+  Step ended = call(last_);
+  if (!ended && !last_.unsupported) ended = compare_outputs(Yardstick::kTruth, kind);
+  honey_tolerance_.reset();
+  trials_.honey++;
+  return ended;
+}
+
+std::optional<Found> WorkloadJudging::drain_honey(std::vector<std::string>& honey_left) {
+  while (!honey_left.empty()) {
+    const std::string kind = honey_left.back();
+    honey_left.pop_back();
+    if (Step ended = honey_round(kind)) return ended;
+  }
+  return std::nullopt;
+}
+
+void WorkloadJudging::probe(TwinKind kind, double duration_us) {
+  const auto [lower, upper] = enclosing_spins(duration_us);
+  const double spin_us = random_() % 2 ? lower : upper;
+  measurement_->add_probe(kind, parties_.clocks->probe(kind, spin_us));
+}
+
+std::optional<Found> WorkloadJudging::timed_round() {
+  Reference& reference = parties_.reference;
+  const Draw draw = fresh();
+  reference.draw(workload_, draw);
+  drawn_.input_seed = draw.input_seed;
+  const std::vector<Side>& sides = measurement_->sides();
+  std::vector<size_t> order(sides.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), random_);
+  std::vector<timing::Clocked> calls(sides.size());
+  for (const size_t side : order) {
+    if (sides[side] == Side::kSolution) {
+      reference.stop();
+      if (Step ended = call(last_)) return ended;
+      if (last_.unsupported)
+        return Found{Outcome::kWrong, "a config that supported this workload refused it later", {}};
+      calls[side] = clocked(last_);
+      continue;
+    }
+    calls[side] = reference.timed(workload_, sides[side]);
+    if (sides[side] != Side::kEager) continue;
+    eager_us_ = calls[side].inner_us;
+    reference.collect(workload_);
+  }
+  if (std::find(sides.begin(), sides.end(), Side::kEager) == sides.end()) reference.expect(workload_, false);
+  if (Step ended = compare_outputs(Yardstick::kEager, "source")) return ended;
+  measurement_->add_round(calls);
+  trials_.timed++;
+  probe(TwinKind::kNative, solution_us_);
+  probe(TwinKind::kPython, eager_us_);
+  return std::nullopt;
+}
+
+std::optional<Found> WorkloadJudging::block(std::vector<std::string>& honey_left, size_t honeys) {
+  placement_ = static_cast<int>(random_() % static_cast<uint64_t>(parties_.runner.lent(workload_).placements()));
+  if (Step ended = new_weights()) return ended;
+  measurement_->begin_block();
+  // Pointers moved and packed weights are new: one call that is staged and checked like any other, but not sampled.
+  if (Step ended = checked_call(fresh(), Yardstick::kEager, "source")) return ended;
+  const int placement = placement_;
+  for (int round = 0; round < kRoundsPerBlock; round++) {
+    if (honeys > 0 && random_() % static_cast<uint64_t>(kRoundsPerBlock - round) < honeys && !honey_left.empty()) {
+      const std::string kind = honey_left.back();
+      honey_left.pop_back();
+      honeys--;
+      if (Step ended = honey_round(kind)) return ended;
+      placement_ = placement;
+    }
+    if (Step ended = timed_round()) return ended;
+  }
+  return std::nullopt;
+}
+
+std::optional<Found> WorkloadJudging::sample(std::vector<std::string>& honey) {
+  for (int i = 0; i < 2 * static_cast<int>(timing::BaseEstimator::kFewestProbes); i++) {
+    for (const TwinKind kind : {TwinKind::kNative, TwinKind::kPython}) {
+      const auto [lower, upper] =
+          enclosing_spins(kind == TwinKind::kNative ? solution_us_ : std::max(solution_us_, eager_us_));
+      measurement_->add_probe(kind, parties_.clocks->probe(kind, i % 2 ? lower : upper));
+    }
+  }
+  const nanoseconds start = now();
+  for (;;) {
+    if (Step ended = block(honey, (honey.size() + 2) / 3)) return ended;
+    const nanoseconds spent = now() - start;
+    on_progress_(std::min(1.0, to_seconds(spent) / to_seconds(options_.time_cap)));
+    if (measurement_->ask(spent) != timing::StoppingRule::Answer::kContinue) return std::nullopt;
+  }
+}
+
+}  // namespace ww::judge
