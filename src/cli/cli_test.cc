@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+#include <set>
+
+#include "base/files.h"
 #include "cli/command_line.h"
 #include "cli/exit_code.h"
 #include "cli/progress.h"
@@ -64,6 +68,32 @@ TEST(CommandLine, GoodCommandsRunAVerb) {
   EXPECT_TRUE(runs({"optimize", "t", "--model", "script:x.jsonl", "--turns", "3", "--yes"}));
   EXPECT_TRUE(runs({"optimize", "--resume", "runs/x"}));
   EXPECT_TRUE(runs({"test", "--attacks", "--filter", "clock"}));
+}
+
+/// Every "--flag" in a text.
+std::set<std::string> flags_in(const std::string& text) {
+  std::set<std::string> flags;
+  const std::regex flag("--[a-z][a-z-]*");
+  for (std::sregex_iterator match(text.begin(), text.end(), flag), end; match != end; ++match)
+    flags.insert(match->str());
+  flags.erase("--help");
+  return flags;
+}
+
+TEST(CommandLine, HelpAndDocumentationNameTheSameFlags) {
+  const std::vector<std::pair<std::string, std::vector<std::vector<std::string>>>> pages = {
+      {"doctor", {{"doctor"}}},     {"tasks", {{"tasks", "list"}, {"tasks", "check"}}},
+      {"build", {{"build"}}},       {"judge", {{"judge"}, {"verify"}, {"profile"}}},
+      {"optimize", {{"optimize"}}}, {"episodes", {{"episodes", "list"}}},
+      {"test", {{"test"}}}};
+  for (const auto& [page, verbs] : pages) {
+    std::set<std::string> helped;
+    for (std::vector<std::string> verb : verbs) {
+      verb.push_back("--help");
+      helped.merge(flags_in(said(verb).text));
+    }
+    EXPECT_EQ(flags_in(*read_file(fs::path(WW_DOCS) / "cli" / (page + ".md"))), helped) << page;
+  }
 }
 
 TEST(Progress, SaysWhatHowFarAndHowLong) {
