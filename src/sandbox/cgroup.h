@@ -54,7 +54,7 @@ class Cgroup {
   Cgroup& operator=(const Cgroup&) = delete;
   ~Cgroup();
 
-  /// cgroup.procs files: a process that writes "0" joins.
+  /// A process of one thread that writes "0" to each of them joins.
   std::vector<int> join_fds() const;
 
   bool accounts_cpu() const { return !cpu_.empty(); }

@@ -64,7 +64,7 @@ struct Launch {
   int landlock_abi = 0;
   const Filter* filter = nullptr;
   std::vector<ResourceLimit> limits;
-  std::vector<int> cgroups;  ///< cgroup.procs, open for writing
+  std::vector<int> cgroups;  ///< see Cgroup::join_fds
   std::vector<DescriptorMove> descriptors;
   bool pin = false;
   cpu_set_t cpus;
