@@ -25,7 +25,7 @@ struct Limits {
   uint64_t source_bytes = 16u << 20;  ///< all of them
   size_t files = 256;
   uint64_t memory_bytes = 3ull << 30;  ///< the compiler and all it starts
-  seconds wall{60};
+  milliseconds wall{60'000};
   uint64_t artifact_bytes = 64u << 20;
   size_t diagnostics_bytes = 6000;  ///< of text in a failure
 };

@@ -115,8 +115,8 @@ TEST_F(BuilderTest, StopsACompilationThatTakesTooLong) {
         "template <int N, int M> struct F { static const int v = F<N - 1, 2 * M>::v + F<N - 1, 2 * M + 1>::v; };\n"
         "template <int M> struct F<0, M> { static const int v = 1; };\nint v = F<26, 1>::v;\n");
   Settings hasty = settings();
-  hasty.limits.wall = seconds(1);
-  EXPECT_THAT(failure_text(build(hasty)), HasSubstr("longer than 1 s"));
+  hasty.limits.wall = milliseconds(300);
+  EXPECT_THAT(failure_text(build(hasty)), HasSubstr("longer than 0.3 s"));
 }
 
 TEST_F(BuilderTest, StopsACompilationThatNeedsTooMuchMemory) {
@@ -124,7 +124,7 @@ TEST_F(BuilderTest, StopsACompilationThatNeedsTooMuchMemory) {
         "template <int N, int M> struct F { static const int v = F<N - 1, 2 * M>::v + F<N - 1, 2 * M + 1>::v; };\n"
         "template <int M> struct F<0, M> { static const int v = 1; };\nint v = F<26, 1>::v;\n");
   Settings tight = settings();
-  tight.limits.memory_bytes = 64u << 20;
+  tight.limits.memory_bytes = 20u << 20;
   EXPECT_THAT(failure_text(build(tight)), HasSubstr("memory"));
 }
 
@@ -132,12 +132,10 @@ TEST_F(BuilderTest, RefusesALibraryThatBecomesTooLarge) {
   write("kernels/a.cpp", std::string("asm(\".data\\n.fill 3000000, 1, 7\\n.text\");\n") + kMinimal);
   Settings tight = settings();
   tight.limits.artifact_bytes = 1u << 20;
-  EXPECT_NE(failure_text(build(tight)), "built");
+  EXPECT_THAT(failure_text(build(tight)), HasSubstr("limits: 1 MiB a file"));
 }
 
-TEST_F(BuilderTest, SaysWhatTheSolutionDoesNotExport) {
-  write("kernels/a.cpp", "int forward() { return 0; }\n");
-  EXPECT_THAT(failure_text(build()), HasSubstr("no ww_forward"));
+TEST_F(BuilderTest, RefusesAnotherAbiVersion) {
   write("kernels/a.cpp",
         "extern \"C\" { extern const int ww_solution_abi; const int ww_solution_abi = 7; int ww_forward(const void*) { "
         "return 0; } }\n");

@@ -23,6 +23,8 @@ namespace {
 
 constexpr char kInside[] = "/build";
 constexpr char kLibrary[] = "out/solution.so";
+/// Exit code of the compiler driver where a program that it started was ended by a signal (GCC's ICE_EXIT_CODE).
+constexpr int kCompilerCrashed = 4;
 /// With less than this left on its disk a failed compilation says nothing about the solution.
 constexpr uint64_t kDiskReserve = 64u << 20;
 
@@ -111,15 +113,21 @@ void refuse_unless_ok(const sandbox::Ended& ended, const Workplace& workplace, c
   }
   using sandbox::How;
   if (ended.how == How::kWallLimit || ended.how == How::kCpuLimit) {
-    refuse(Failure::Kind::kBuildError, fmt::format("the compiler took longer than {} s", limits.wall.count()));
+    refuse(Failure::Kind::kBuildError,
+           fmt::format("the compiler took longer than {:g} s", static_cast<double>(limits.wall.count()) / 1e3));
   }
   if (ended.how == How::kOutOfMemory) {
     refuse(Failure::Kind::kBuildError,
            fmt::format("the compiler needed more than {} MiB of memory", limits.memory_bytes >> 20));
   }
-  Diagnostics found = shorten(ended.errors, ended.errors_cut, limits.diagnostics_bytes);
+  Diagnostics found = shorten(ended.errors, ended.errors_cut, limits.diagnostics_bytes, kErrorLimit);
   if (found.text.empty())
     found.text = fmt::format("the compiler ended with exit code {} and no message\n", ended.exit_code);
+  if (ended.exit_code == kCompilerCrashed) {
+    found.text +=
+        fmt::format("a part of the compiler crashed or was stopped; its limits: {} MiB a file, {} MiB of memory\n",
+                    limits.artifact_bytes >> 20, limits.memory_bytes >> 20);
+  }
   refuse(Failure::Kind::kBuildError, std::move(found.text), found.errors);
 }
 

@@ -12,6 +12,8 @@ namespace ww::build {
 namespace {
 
 constexpr size_t kLongestLine = 240;
+/// Of one error with its excerpt and notes: the second error helps more than the fifth candidate for the first.
+constexpr size_t kLinesPerError = 10;
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -26,12 +28,15 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 bool contains(std::string_view line, std::string_view part) { return line.find(part) != std::string_view::npos; }
 
 bool reports_error(std::string_view line) {
+  if (line.starts_with("collect2:")) return false;  // only says that there were errors
   return contains(line, " error: ") || contains(line, ": Error: ") || contains(line, "undefined reference") ||
          contains(line, "multiple definition");
 }
 
+bool leads_to_error(std::string_view line) { return contains(line, ": In ") || contains(line, ": in function "); }
+
 /// The source excerpt and the notes below a warning belong to it.
-bool begins_remark(std::string_view line) { return contains(line, " warning: "); }
+bool begins_warning(std::string_view line) { return contains(line, " warning: "); }
 bool continues_remark(std::string_view line) { return line.starts_with(' ') || contains(line, " note: "); }
 
 std::string cut_line(std::string_view line) {
@@ -63,24 +68,28 @@ std::string printable(std::string_view bytes) {
   return text;
 }
 
-Diagnostics shorten(std::string_view output, bool cut, size_t limit_bytes) {
+Diagnostics shorten(std::string_view output, bool cut, size_t limit_bytes, size_t error_limit) {
   Diagnostics result;
-  bool in_remark = false, full = false;
+  bool in_warning = false, full = false;
+  size_t lines_left = kLinesPerError;
   for (const std::string_view line : lines_of(output)) {
     const bool error = reports_error(line);
     result.errors += error;
-    if (begins_remark(line))
-      in_remark = true;
-    else if (error || !continues_remark(line))
-      in_remark = false;
-    if (in_remark || full) continue;
+    if (begins_warning(line)) {
+      in_warning = true;
+    } else if (error || !continues_remark(line)) {
+      in_warning = false;
+    }
+    if (error || leads_to_error(line)) lines_left = kLinesPerError;
+    if (in_warning || full || lines_left == 0) continue;
+    lines_left--;
     const std::string shown = cut_line(line);
     full = result.text.size() + shown.size() + 1 > limit_bytes;
     if (!full) result.text += shown + "\n";
   }
-  if (full || cut) {
-    result.text +=
-        fmt::format("... {}{} error{} in all\n", cut ? "at least " : "", result.errors, result.errors == 1 ? "" : "s");
+  if (full || cut || result.errors > 1) {
+    result.text += fmt::format("{}{} error{} in all\n", cut || result.errors >= error_limit ? "at least " : "",
+                               result.errors, result.errors == 1 ? "" : "s");
   }
   return result;
 }

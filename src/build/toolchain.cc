@@ -68,7 +68,7 @@ Toolchain find_toolchain(const fs::path& compiler) {
 std::vector<std::string> compile_flags() {
   return {"-O3", "-march=native", "-fopenmp", "-std=c++20", "-fPIC", "-pipe", "-I", "include",
           // Enough to see what is wrong; a template error can otherwise be 10 MB long.
-          "-fmax-errors=50", "-ftemplate-backtrace-limit=4", "-fdiagnostics-color=never"};
+          fmt::format("-fmax-errors={}", kErrorLimit), "-ftemplate-backtrace-limit=4", "-fdiagnostics-color=never"};
 }
 
 std::vector<std::string> link_flags(bool link_dnnl) {

@@ -3,6 +3,7 @@
 // The compiler of device cpu: where it is, what tells it from another one, and the command lines it gets.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ struct Toolchain {
 
 /// Starts the compiler twice to ask (a few ms each). Throws Fault{kMissing} where it is not there or does not answer.
 Toolchain find_toolchain(const std::filesystem::path& compiler);
+
+/// The compiler stops after so many errors.
+inline constexpr size_t kErrorLimit = 50;
 
 /// Flags that shape code; the same for every file.
 std::vector<std::string> compile_flags();
