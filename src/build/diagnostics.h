@@ -14,9 +14,10 @@ struct Diagnostics {
   size_t errors = 0;  ///< lines that report an error
 };
 
-/// The first errors with the lines that lead to them, warnings and overlong lines cut, then one line that says how many
-/// errors there are in all. `cut`: the output itself was cut before it got here.
-Diagnostics shorten(std::string_view output, bool cut, size_t limit_bytes);
+/// The first errors with the lines that lead to them, warnings and overlong lines cut, then one line that says how
+/// many errors there are in all: "at least" where `cut` (the output was cut before it got here) or from `error_limit`
+/// on.
+Diagnostics shorten(std::string_view output, bool cut, size_t limit_bytes, size_t error_limit);
 
 /// Hostile bytes for people: what is neither UTF-8 nor a printable character becomes '?'.
 std::string printable(std::string_view bytes);
