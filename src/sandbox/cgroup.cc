@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,7 @@ namespace ww::sandbox {
 namespace {
 
 constexpr std::string_view kPrefix = "warpwright-";
+constexpr time_t kYoungSeconds = 60;
 
 std::string read_text(const fs::path& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -129,7 +131,8 @@ void remove_group(const fs::path& group) {
   }
 }
 
-/// Groups of processes that no longer exist.
+/// Groups of processes that no longer exist. A young one may belong to a process in another pid namespace, about to
+/// fill it.
 void sweep(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
@@ -137,6 +140,8 @@ void sweep(const fs::path& folder) {
     pid_t owner = 0;
     if (name.rfind(kPrefix, 0) != 0) continue;
     std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), owner);
+    struct stat facts;
+    if (::stat(entry.path().c_str(), &facts) != 0 || ::time(nullptr) - facts.st_mtime < kYoungSeconds) continue;
     if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) ::rmdir(entry.path().c_str());
   }
 }

@@ -22,8 +22,10 @@ struct Confinement {
 /// threads. Afterwards: memory, threads (no processes), reading `readable`, descriptors already open (read, write,
 /// sendmsg, recvmsg, eventfd, poll), clocks, sleeping, signals to itself. Harmless probing fails (EPERM, ENOSYS);
 /// fork, exec, new sockets, ptrace, other processes' memory, namespaces, mounts, io_uring, bpf and the like end the
-/// process. Cannot be undone. Requires: called once; before hostile code runs. Paths that do not exist are
-/// skipped. Returns the layers landlock and seccomp as obtained; throws Fault where the kernel has them and refuses.
+/// process. Cannot be undone. Requires: called once; before hostile code runs; threads that
+/// exist already are filtered, but Landlock reaches only the caller and what it starts later. Paths that do not exist
+/// are skipped. Returns the layers landlock and seccomp as obtained; throws Fault where the kernel has them and
+/// refuses.
 Isolation confine_this_process(const Confinement& confinement);
 
 }  // namespace ww::sandbox

@@ -23,8 +23,9 @@ std::vector<char*> as_words(const std::vector<std::string>& texts) {
 
 std::vector<ResourceLimit> resource_limits(const Limits& limits, const Cgroup* cgroup) {
   constexpr rlim_t kStack = 8u << 20;
+  constexpr rlim_t kNoCore = 1;  // 0 would still hand cores to a core_pattern that is a pipe to a program of root
   std::vector<ResourceLimit> list = {
-      {RLIMIT_CORE, 0}, {RLIMIT_MSGQUEUE, 0}, {RLIMIT_NICE, 0}, {RLIMIT_RTPRIO, 0}, {RLIMIT_STACK, kStack}};
+      {RLIMIT_CORE, kNoCore}, {RLIMIT_MSGQUEUE, 0}, {RLIMIT_NICE, 0}, {RLIMIT_RTPRIO, 0}, {RLIMIT_STACK, kStack}};
   if (limits.file_bytes) list.push_back({RLIMIT_FSIZE, limits.file_bytes});
   if (limits.open_files) list.push_back({RLIMIT_NOFILE, limits.open_files});
   // One second more than the limit: wait() is the one that applies it.

@@ -21,8 +21,9 @@ const SyscallList& denied_to_tools() {
       "io_uring_register", "kexec_load", "kexec_file_load", "init_module", "finit_module", "delete_module",
       "modify_ldt", "iopl", "ioperm", "lookup_dcookie", "vhangup", "acct", "quotactl", "quotactl_fd", "swapon",
       "swapoff", "reboot", "syslog", "uselib", "nfsservctl",
-      // clocks, and the affinity that start() has set
-      "settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "sched_setaffinity"};
+      // clocks; not sched_setaffinity: MKL visits every core to learn the topology, and where it may not it uses one
+      // thread
+      "settimeofday", "clock_settime", "clock_adjtime", "adjtimex"};
   return list;
 }
 

@@ -139,12 +139,6 @@ bool call_through_other_abi(const Arguments&) {
   return ::syscall(0x40000000 + 39) > 0;
 }
 
-bool escape_affinity(const Arguments&) {
-  cpu_set_t all;
-  memset(&all, 0xff, sizeof all);
-  return ::sched_setaffinity(0, sizeof all, &all) == 0;
-}
-
 /// Returns only if nobody ends us with our parent.
 bool outlive_parent(const Arguments&) {
   ::prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
@@ -190,7 +184,6 @@ const std::vector<Attempt>& process_attempts() {
                                             {"make_namespaces", make_namespaces},
                                             {"call_kernel_interfaces", call_kernel_interfaces},
                                             {"call_through_other_abi", call_through_other_abi},
-                                            {"escape_affinity", escape_affinity},
                                             {"outlive_parent", outlive_parent},
                                             {"leave_daemon", leave_daemon}};
   return list;
