@@ -70,7 +70,7 @@ void find_reach(WorkloadPlan& plan, int at) {
 void hoist_to_prepare(WorkloadPlan& plan) {
   for (size_t at = 0; at < plan.kernels.size(); ++at) {
     Kernel& kernel = plan.kernels[at];
-    bool fixed = !kernel.reads.empty();
+    bool fixed = !kernel.reads.empty() && std::holds_alternative<RowsKernel>(kernel.work);
     for (const int read : kernel.reads) {
       const Place place = plan.buffer(read).place;
       fixed = fixed && (place == Place::kWeight || place == Place::kPacked);
