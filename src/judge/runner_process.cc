@@ -43,6 +43,7 @@ sandbox::Process start_program(const RunnerProcessSetup& setup, const fs::path& 
   spec.limits.wall = milliseconds(0);
   spec.cpus = setup.cpus;
   spec.descriptors = std::move(fds);
+  spec.denial_fd = wire::kDenialFd;
   spec.output = sandbox::Output::kDiscard;
   return sandbox::start(spec);
 }

@@ -401,7 +401,7 @@ TEST_F(RunnerSandbox, AnEndlessLoopIsATimeout) {
 TEST_F(RunnerSandbox, AForkIsForbiddenAndNamed) {
   const RunnerFailure failure = failure_of(kForks);
   EXPECT_EQ(failure.kind, Kind::kForbidden);
-  EXPECT_THAT(failure.text, HasSubstr("while running ww_forward"));
+  EXPECT_THAT(failure.text, HasSubstr("system call clone while running ww_forward"));
 }
 
 TEST_F(RunnerSandbox, AThreadThatWritesLateLeavesTheOutputPoisoned) {

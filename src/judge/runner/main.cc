@@ -79,7 +79,8 @@ int32_t confine(const char* solution, Report& report) {
     // What dlopen of a solution and of the libraries it may link needs, and what OpenMP reads to count cores.
     const auto isolation =
         sandbox::confine_this_process({.readable = {solution, "/usr/lib", "/usr/lib64", "/lib", "/lib64",
-                                                    "/etc/ld.so.cache", "/sys/devices/system/cpu"}});
+                                                    "/etc/ld.so.cache", "/sys/devices/system/cpu"},
+                                       .denial_fd = wire::kDenialFd});
     report.has_landlock = isolation.has("landlock");
     report.has_seccomp = isolation.has("seccomp");
     return wire::kOk;

@@ -15,6 +15,7 @@ inline constexpr int kGoFd = 3;
 inline constexpr int kDoneFd = 4;
 inline constexpr int kReadOnlyFd = 5;
 inline constexpr int kWritableFd = 6;
+inline constexpr int kDenialFd = 7;  ///< until the runner has confined itself
 
 inline constexpr char kProgramPath[] = "/runner/ww-runner";
 inline constexpr char kSolutionPath[] = "/solution/solution.so";
