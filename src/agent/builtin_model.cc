@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "verdict/verdict.h"
 
 namespace ww::agent {
 namespace {

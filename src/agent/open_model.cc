@@ -16,12 +16,18 @@ bool is_script(const std::string& name) { return name.starts_with(kScript) && na
 
 bool is_model_name(const std::string& name) { return name == "builtin" || is_script(name); }
 
-Result<std::unique_ptr<Model>> open_model(const std::string& name, Workshop& workshop) {
+Result<std::unique_ptr<Model>> open_model(const std::string& name, const std::string& title, Workshop& workshop) {
   if (is_script(name)) return open_script(name.substr(kScript.size()));
   if (name != "builtin") return Error{"is no model; there are builtin and script:FILE", name};
-  const auto graphs = workshop.capture();
-  if (!graphs) return graphs.error();
-  auto candidates = writer::candidates(*graphs);
+  const auto captured = workshop.capture();
+  if (!captured) return captured.error();
+  std::vector<task::Graph> graphs;
+  for (const Json& each : *captured) {
+    auto graph = task::graph_from_json(each);
+    if (!graph) return graph.error();
+    graphs.push_back(std::move(*graph));
+  }
+  auto candidates = writer::candidates(graphs, title);
   if (!candidates) return candidates.error();
   return make_builtin_model(std::move(*candidates));
 }

@@ -56,26 +56,33 @@ struct Options {
   bool yes = false;
 };
 
+/// A check whose range or choices the help text does not repeat beside the flag.
+CLI::Validator unshown(CLI::Validator check) { return check.description(""); }
+
 void add_json(CLI::App* verb, bool& json) { verb->add_flag("--json", json, "Results as JSON on stdout"); }
 
 void add_device(CLI::App* verb, Options& options) {
   verb->add_option("--device", options.device, "Where to run: cpu")
-      ->check(CLI::IsMember({"cpu"}))
+      ->type_name("DEVICE")
+      ->check(unshown(CLI::IsMember({"cpu"})))
       ->capture_default_str();
 }
 
 void add_time_cap(CLI::App* verb, Options& options) {
   verb->add_option("--time-cap", options.time_cap_s, "Most seconds of sampling a workload")
-      ->check(CLI::Range(0.01, 600.0))
+      ->type_name("SECONDS")
+      ->check(unshown(CLI::Range(0.01, 600.0)))
       ->capture_default_str();
 }
 
 /// What judge, verify and profile share.
 CLI::App* add_judging(CLI::App& app, const std::string& name, const std::string& about, Options& options) {
   CLI::App* verb = app.add_subcommand(name, about);
-  verb->add_option("TASK", options.judge.task, "What is to be computed");
-  verb->add_option("SOLUTION", options.judge.solutions, "Folders with kernels/*.cpp");
-  verb->add_option("--config", options.config, "Judge this config only, without tuning")->check(CLI::Range(0, 1 << 20));
+  verb->add_option("TASK", options.judge.task, "What is to be computed")->type_name("");
+  verb->add_option("SOLUTION", options.judge.solutions, "Folders with kernels/*.cpp")->type_name("");
+  verb->add_option("--config", options.config, "Judge this config only, without tuning")
+      ->type_name("N")
+      ->check(unshown(CLI::Range(0, 1 << 20)));
   add_device(verb, options);
   add_json(verb, options.judge.json);
   return verb;
@@ -83,28 +90,34 @@ CLI::App* add_judging(CLI::App& app, const std::string& name, const std::string&
 
 void add_timed(CLI::App* verb, Options& options) {
   verb->add_option("--baseline", options.baselines, "Sides to time: eager, compile, compile_max")
+      ->type_name("LIST")
       ->delimiter(',')
-      ->check(CLI::IsMember({"eager", "compile", "compile_max"}))
+      ->check(unshown(CLI::IsMember({"eager", "compile", "compile_max"})))
       ->capture_default_str();
   verb->add_option("--reward", options.reward, "Add this reward: milestone or speedup")
-      ->check(CLI::IsMember({"milestone", "speedup"}));
+      ->type_name("KIND")
+      ->check(unshown(CLI::IsMember({"milestone", "speedup"})));
   add_time_cap(verb, options);
 }
 
 void add_optimize(CLI::App& app, Options& options) {
   CLI::App* verb = app.add_subcommand("optimize", "Make a task faster: an agent writes kernels, the judge decides");
-  verb->add_option("TASK", options.optimize.task, "What is to be made faster");
+  verb->add_option("TASK", options.optimize.task, "What is to be made faster")->type_name("");
   verb->add_option("--model", options.optimize.model, "What writes the kernels: builtin or script:FILE")
+      ->type_name("MODEL")
       ->capture_default_str();
   verb->add_option("--turns", options.optimize.turns, "Most replies of the model")
-      ->check(CLI::Range(1, 100'000))
+      ->type_name("N")
+      ->check(unshown(CLI::Range(1, 100'000)))
       ->capture_default_str();
   verb->add_option("--time-limit", options.time_limit_s, "Most seconds for the agent")
-      ->check(CLI::Range(1.0, 1e7))
+      ->type_name("SECONDS")
+      ->check(unshown(CLI::Range(1.0, 1e7)))
       ->capture_default_str();
   add_time_cap(verb, options);
-  verb->add_option("--run", options.optimize.run, "The run folder to make (default: runs/TASK-xxxx)");
-  verb->add_option("--resume", options.optimize.resume, "Go on with this run folder");
+  verb->add_option("--run", options.optimize.run, "The run folder to make (default: runs/TASK-xxxx)")
+      ->type_name("FOLDER");
+  verb->add_option("--resume", options.optimize.resume, "Go on with this run folder")->type_name("FOLDER");
   verb->add_flag("--yes", options.yes, "Install what is missing without asking (first use)");
   add_device(verb, options);
   add_json(verb, options.optimize.json);
@@ -116,8 +129,11 @@ void add_test(CLI::App& app, Options& options) {
   verb->add_flag("--attacks", options.test.attacks, "Hostile solutions and their honest twins, all of them");
   verb->add_flag("--cases", options.test.cases, "Tasks and solutions with known verdicts");
   verb->add_flag("--quick", options.test.quick, "Cases, and a quick part of the attacks");
-  verb->add_option("--filter", options.test.filter, "Only names that match this regular expression");
-  verb->add_option("--passes", options.test.passes, "Judge the attacks so many times")->check(CLI::Range(1, 1000));
+  verb->add_option("--filter", options.test.filter, "Only names that match this regular expression")
+      ->type_name("REGEX");
+  verb->add_option("--passes", options.test.passes, "Judge the attacks so many times")
+      ->type_name("N")
+      ->check(unshown(CLI::Range(1, 1000)));
   add_json(verb, options.test.json);
 }
 
@@ -130,15 +146,16 @@ void add_verbs(CLI::App& app, Options& options) {
   CLI::App* list = tasks->add_subcommand("list", "The tasks under tasks/");
   add_json(list, options.tasks.json);
   CLI::App* check = tasks->add_subcommand("check", "Run the reference and judge straw solutions");
-  check->add_option("TASK", options.tasks.tasks, "Tasks to check (default: all under tasks/)");
+  check->add_option("TASK", options.tasks.tasks, "Tasks to check (default: all under tasks/)")->type_name("");
   add_json(check, options.tasks.json);
   check->footer(
       "Examples:\n  ww tasks check my_model.py\n  ww tasks check tasks/softmax --json\n\n"
       "Exit status: 0 fit to be judged; 1 weak: a straw solution passes; 2 refused, with the reason.");
 
   CLI::App* build = app.add_subcommand("build", "Compile a solution in the sandbox");
-  build->add_option("SOLUTION", options.build.solutions, "Folders with kernels/*.cpp")->required();
-  build->add_option("--task", options.build.task, "Take what may be linked from this task's contract");
+  build->add_option("SOLUTION", options.build.solutions, "Folders with kernels/*.cpp")->type_name("")->required();
+  build->add_option("--task", options.build.task, "Take what may be linked from this task's contract")
+      ->type_name("TASK");
   add_json(build, options.build.json);
 
   CLI::App* judge = add_judging(app, "judge", "Is a solution right, and how fast? One verdict a solution", options);
@@ -154,7 +171,7 @@ void add_verbs(CLI::App& app, Options& options) {
   CLI::App* episodes = app.add_subcommand("episodes", "What agents did");
   episodes->require_subcommand(1);
   CLI::App* episodes_list = episodes->add_subcommand("list", "The episodes under a folder of runs");
-  episodes_list->add_option("RUNS", options.episodes.runs, "Folder of runs")->capture_default_str();
+  episodes_list->add_option("RUNS", options.episodes.runs, "Folder of runs")->type_name("")->capture_default_str();
   add_json(episodes_list, options.episodes.json);
   add_test(app, options);
 }

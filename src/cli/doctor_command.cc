@@ -23,8 +23,9 @@ Json isolation_facts(Advice& advice) {
   const sandbox::Isolation& isolation = sandbox::probe();
   Json layers = Json::object();
   for (const auto& layer : isolation.layers) {
-    layers[layer.name] = layer.present ? (layer.detail.empty() ? "yes" : layer.detail) : "missing: " + layer.detail;
-    if (!layer.present) {
+    layers[layer.name] = (layer.present ? "" : "no: ") + (layer.detail.empty() ? "yes" : layer.detail);
+    // A layer that nothing here needs counts as no loss: then the whole is still full.
+    if (!layer.present && isolation.summary() != "full") {
       advice.push_back(
           fmt::format("isolation layer {} is missing ({}): verdicts say so; run where the kernel and the "
                       "container allow it, as root if need be",

@@ -141,8 +141,9 @@ Result<agent::Optimized> optimize(const Sitting& sitting, const Environment& env
                                      },
                                  .on_attempt = [&](const agent::Attempt& attempt) { report.attempt(attempt); }};
   return agent::optimize(
-      workshop, sitting.task, sitting.run, [&] { return agent::open_model(sitting.options.model, workshop); }, settings,
-      &interrupted(), observer);
+      workshop, sitting.task, sitting.run,
+      [&] { return agent::open_model(sitting.options.model, sitting.task.name, workshop); }, settings, &interrupted(),
+      observer);
 }
 
 }  // namespace

@@ -84,6 +84,7 @@ std::string scalar_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_null()) return "-";
+  if (value.is_number_float()) return fmt::format("{:.4g}", value.get<double>());
   return value.dump();
 }
 
