@@ -2,7 +2,7 @@
 //
 // ww-runner: the process that a native solution lives in. It waits for a token, does what the call block says, writes
 // one done record, and waits again. From kLoad on its own code and data are the solution's to change, so that nothing
-// it says afterwards is more than a claim. No allocation, no library beyond libc and OpenMP after kEnter.
+// it says afterwards is more than a claim. Of its own it then uses nothing but the loader, OpenMP and system calls.
 #include <dlfcn.h>
 #include <omp.h>
 #include <sys/mman.h>
