@@ -84,8 +84,8 @@ std::optional<Hierarchy> parse_hierarchy(const std::string& line) {
 
 /// `group` as a path under the mount point; nullopt where the mount does not show it.
 std::optional<fs::path> folder_of(const Hierarchy& hierarchy, const std::string& group) {
-  if (hierarchy.root == "/") return hierarchy.mount_point / fs::path(group).relative_path();
   if (group == "/" || group == hierarchy.root) return hierarchy.mount_point;
+  if (hierarchy.root == "/") return hierarchy.mount_point / fs::path(group).relative_path();
   if (group.rfind(hierarchy.root + "/", 0) != 0) return std::nullopt;
   return hierarchy.mount_point / group.substr(hierarchy.root.size() + 1);
 }

@@ -15,27 +15,15 @@
 namespace ww::sandbox {
 namespace {
 
-/// Compiled before files are out of reach.
-class Filters {
- public:
-  explicit Filters(int denial_fd) : denial_fd_(denial_fd), killing_(native_runner_filter(::getpid(), OnFatal::kKill)) {
-    if (denial_fd_ >= 0) notifying_ = native_runner_filter(::getpid(), OnFatal::kNotify);
+/// Returns 0 or an errno. Without a listener at the other end a call would hang for ever: then the filter kills.
+int filter_calls(int denial_fd) {
+  if (denial_fd >= 0) {
+    const int listener = install_notifying_filter(native_runner_filter(::getpid(), OnFatal::kNotify));
+    if (listener >= 0) return send_listener(denial_fd, listener);
+    ::close(denial_fd);
   }
-
-  /// Returns 0 or an errno. Without a listener at the other end a call would hang for ever: then the filter kills.
-  int install() const {
-    if (denial_fd_ < 0) return install_filter(killing_);
-    const int listener = install_notifying_filter(notifying_);
-    if (listener >= 0) return send_listener(denial_fd_, listener);
-    ::close(denial_fd_);
-    return install_filter(killing_);
-  }
-
- private:
-  int denial_fd_;
-  Filter killing_;
-  Filter notifying_;
-};
+  return install_filter(native_runner_filter(::getpid(), OnFatal::kKill));
+}
 
 }  // namespace
 
@@ -44,7 +32,6 @@ Isolation confine_this_process(const Confinement& confinement) {
   if (const int error = drop_capabilities()) throw_errno("dropping capabilities", error);
   if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) throw_errno("closing the process to debuggers");
   Isolation isolation;
-  const Filters filters(confinement.denial_fd);
   const int abi = landlock_abi();
   if (abi > 0) {
     std::vector<LandlockRule> rules;
@@ -54,7 +41,7 @@ Isolation confine_this_process(const Confinement& confinement) {
   } else {
     isolation.layers.push_back({"landlock", false, "not in this kernel"});
   }
-  const int error = filters.install();
+  const int error = filter_calls(confinement.denial_fd);
   if (error != 0 && error != ENOSYS) throw_errno("installing the system call filter", error);
   isolation.layers.push_back({"seccomp", error == 0, error == 0 ? "" : "not in this kernel"});
   return isolation;

@@ -168,10 +168,9 @@ void Process::State::finish() {
   if (!own_pid_ns) kill_tree(killed_for.value_or(How::kKilled));
   out.drain_rest();
   err.drain_rest();
-  const bool own_accounts = cgroup && cgroup->accounts_cpu();
-  result.cpu = own_accounts ? cgroup->cpu_used() : rusage_cpu(usage);
-  const bool own_memory = cgroup && cgroup->accounts_memory();
-  result.peak_bytes = own_memory ? cgroup->memory_peak() : static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  result.cpu = cgroup && cgroup->accounts_cpu() ? cgroup->cpu_used() : rusage_cpu(usage);
+  result.peak_bytes = cgroup && cgroup->accounts_memory() ? cgroup->memory_peak() : 0;
+  if (result.peak_bytes == 0) result.peak_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
   result.task_limit_hit = cgroup && cgroup->task_refusals() > 0;
   result.signal = info.si_code == CLD_EXITED ? 0 : info.si_status;
   result.exit_code = result.signal ? 128 + result.signal : info.si_status;

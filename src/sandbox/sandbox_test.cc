@@ -30,7 +30,7 @@ TEST(CgroupPaths, OfVersion1AreFoundPerController) {
       parse_cgroups(kVersion1Mounts, "8:pids:/\n4:memory:/user/a b\n2:cpu,cpuacct:/x\n1:name=systemd:/y\n0::/z\n");
   EXPECT_EQ(places.memory.folder, "/sys/fs/cgroup/memory/user/a b");
   EXPECT_EQ(places.memory.version, 1);
-  EXPECT_EQ(places.pids.folder, "/sys/fs/cgroup/pids/");
+  EXPECT_EQ(places.pids.folder, "/sys/fs/cgroup/pids");
   EXPECT_EQ(places.cpu.folder, "/sys/fs/cgroup/cpu,cpuacct/x");
 }
 

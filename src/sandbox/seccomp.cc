@@ -6,6 +6,8 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -89,12 +91,18 @@ Filter build_tools_filter() {
   }
   filter.rules(SCMP_ACT_ERRNO(EPERM), denied);
   filter.rule(SCMP_ACT_ALLOW, "clone", low_bits(0, kNamespaces, 0));
-  filter.rule(SCMP_ACT_ALLOW, "socket", equal_int(0, 1 /* AF_UNIX */));
-  filter.rule(SCMP_ACT_ALLOW, "socketpair", equal_int(0, 1));
-  filter.rule(SCMP_ACT_ALLOW, "personality", equal_int(0, 0xffffffff));
+  for (uint64_t flag = 1; flag <= kLow32; flag <<= 1) {
+    if (flag & kNamespaces) filter.rule(SCMP_ACT_ERRNO(EPERM), "clone", low_bits(0, flag, flag));
+  }
+  for (const char* call : {"socket", "socketpair"}) {
+    filter.rule(SCMP_ACT_ALLOW, call, SCMP_CMP64(0, SCMP_CMP_EQ, AF_UNIX));
+    filter.rule(SCMP_ACT_ERRNO(EAFNOSUPPORT), call, SCMP_CMP64(0, SCMP_CMP_NE, AF_UNIX));
+  }
+  filter.rule(SCMP_ACT_ALLOW, "personality", SCMP_CMP64(0, SCMP_CMP_EQ, kLow32));
+  filter.rule(SCMP_ACT_ERRNO(EPERM), "personality", SCMP_CMP64(0, SCMP_CMP_NE, kLow32));
   // Pretended: a process that could clear its parent-death signal would outlive us.
-  filter.rule(SCMP_ACT_ERRNO(0), "prctl", SCMP_CMP64(0, SCMP_CMP_EQ, 1 /* PR_SET_PDEATHSIG */));
-  filter.rule(SCMP_ACT_ALLOW, "prctl", SCMP_CMP64(0, SCMP_CMP_NE, 1));
+  filter.rule(SCMP_ACT_ERRNO(0), "prctl", SCMP_CMP64(0, SCMP_CMP_EQ, PR_SET_PDEATHSIG));
+  filter.rule(SCMP_ACT_ALLOW, "prctl", SCMP_CMP64(0, SCMP_CMP_NE, PR_SET_PDEATHSIG));
   return filter.compile();
 }
 

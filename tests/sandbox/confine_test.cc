@@ -61,9 +61,13 @@ TEST_F(Confined, CodeIsRefusedWhatHonestLibrariesMayTry) {
   const Words acts = names("refused");
   ASSERT_GE(acts.size(), 10u);
   for (const std::string& act : acts) {
-    const Ended ended = inside("refused", {"confined", act});
-    EXPECT_EQ(ended.how, How::kExited) << act;
-    EXPECT_EQ(ended.exit_code, 10) << act;
+    for (const char* mode : {"confined", "named"}) {
+      Spec spec = this->spec("refused", {mode, act});
+      spec.denial_fd = std::string(mode) == "named" ? 9 : -1;
+      const Ended ended = run(spec);
+      EXPECT_EQ(ended.how, How::kExited) << act;
+      EXPECT_EQ(ended.exit_code, 10) << act;
+    }
   }
 }
 

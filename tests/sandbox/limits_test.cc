@@ -8,6 +8,7 @@
 
 #include "base/fault.h"
 #include "playground.h"
+#include "sandbox/cgroup.h"
 
 namespace ww::sandbox {
 namespace {
@@ -121,6 +122,29 @@ TEST_F(Limit, OfProcessorTimeCountsTheTree) {
   const Ended ended = run(spec);
   EXPECT_EQ(ended.how, How::kCpuLimit);
   EXPECT_GE(ended.cpu, milliseconds(150));
+}
+
+TEST(CgroupVersion2, AccountsForAndKillsItsMembers) {
+  const fs::path unified = fs::exists("/sys/fs/cgroup/unified") ? "/sys/fs/cgroup/unified" : "/sys/fs/cgroup";
+  if (::access((unified / "cgroup.procs").c_str(), W_OK) != 0) {
+    GTEST_SKIP() << "no cgroup of version 2 that we may write to";
+  }
+  CgroupPlaces places;
+  places.cpu = {unified, 2, ""};
+  const Cgroup cgroup(places, Limits{});
+  ASSERT_EQ(cgroup.join_fds().size(), 1u);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::write(cgroup.join_fds()[0], "0", 1) != 1) ::_exit(1);
+    while (true) {
+    }
+  }
+  for (int i = 0; i < 500 && cgroup.cpu_used() < milliseconds(10); ++i) std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_GE(cgroup.cpu_used(), milliseconds(10));
+  cgroup.kill_members();
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status));
 }
 
 TEST_F(Running, SaysHowItEnded) {
