@@ -77,6 +77,15 @@ scmp_arg_cmp low_bits(unsigned argument, uint64_t mask, uint64_t value) {
 
 scmp_arg_cmp equal_int(unsigned argument, uint64_t value) { return low_bits(argument, kLow32, value & kLow32); }
 
+/// A process that could clear its parent-death signal would outlive us: that is pretended. The kernel looks at the
+/// lower half of the option alone, and libseccomp has no "unequal" for halves: so whatever has another bit set is
+/// allowed.
+void add_tools_prctl(FilterBuilder& filter) {
+  static_assert(PR_SET_PDEATHSIG == 1);
+  filter.rule(SCMP_ACT_ERRNO(0), "prctl", equal_int(0, PR_SET_PDEATHSIG));
+  for (uint64_t bit = 2; bit <= kLow32; bit <<= 1) filter.rule(SCMP_ACT_ALLOW, "prctl", low_bits(0, bit, bit));
+}
+
 Filter build_tools_filter() {
   FilterBuilder filter(SCMP_ACT_ERRNO(ENOSYS));
   const SyscallList& denied = denied_to_tools();
@@ -98,11 +107,9 @@ Filter build_tools_filter() {
     filter.rule(SCMP_ACT_ALLOW, call, SCMP_CMP64(0, SCMP_CMP_EQ, AF_UNIX));
     filter.rule(SCMP_ACT_ERRNO(EAFNOSUPPORT), call, SCMP_CMP64(0, SCMP_CMP_NE, AF_UNIX));
   }
-  filter.rule(SCMP_ACT_ALLOW, "personality", SCMP_CMP64(0, SCMP_CMP_EQ, kLow32));
+  filter.rule(SCMP_ACT_ALLOW, "personality", equal_int(0, kLow32));
   filter.rule(SCMP_ACT_ERRNO(EPERM), "personality", SCMP_CMP64(0, SCMP_CMP_NE, kLow32));
-  // Pretended: a process that could clear its parent-death signal would outlive us.
-  filter.rule(SCMP_ACT_ERRNO(0), "prctl", SCMP_CMP64(0, SCMP_CMP_EQ, PR_SET_PDEATHSIG));
-  filter.rule(SCMP_ACT_ALLOW, "prctl", SCMP_CMP64(0, SCMP_CMP_NE, PR_SET_PDEATHSIG));
+  add_tools_prctl(filter);
   return filter.compile();
 }
 
