@@ -352,7 +352,6 @@ std::vector<std::string> WorkloadJudging::honey_kinds() const {
 std::optional<Found> WorkloadJudging::honey_round(const std::string& kind) {
   Reference& reference = parties_.reference;
   Draw draw = fresh(kind);
-  if (kind == "nudge") draw.input_seed = std::nullopt;
   if (kind == "moved" || kind == "other_weights") draw = {std::nullopt, std::nullopt, "source"};
   if (kind == "moved") placement_ = (placement_ + 1) % parties_.runner.lent(workload_).placements();
   if (kind == "other_weights") {
