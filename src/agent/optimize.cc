@@ -29,15 +29,16 @@ class Attempts {
     if (!verdict)
       throw Fault(Fault::Kind::kProtocol, "the episode holds a verdict that cannot be read: " + verdict.error().text());
     const int number = static_cast<int>(tried_.size()) + 1;
-    const std::string first_line = name_.substr(0, name_.find('\n'));
-    tried_.push_back({.number = number,
-                      .name = first_line.empty() ? fmt::format("attempt {}", number) : first_line,
-                      .folder = event.at("data").at("attempt"),
-                      .verdict = *verdict});
+    tried_.push_back({.number = number, .name = name(), .folder = event.at("data").at("attempt"), .verdict = *verdict});
     return true;
   }
 
   const std::vector<Attempt>& tried() const { return tried_; }
+  /// Of what comes next: what the model said first, or a number.
+  std::string name() const {
+    const std::string first_line = name_.substr(0, name_.find('\n'));
+    return first_line.empty() ? fmt::format("attempt {}", tried_.size() + 1) : first_line;
+  }
 
  private:
   std::string name_;
@@ -139,6 +140,7 @@ class Optimization {
     Attempts attempts;
     const auto take = [&](const Json& event) {
       if (attempts.take(event) && observer_.on_attempt) observer_.on_attempt(attempts.tried().back());
+      if (event.at("event") == "reply" && observer_.on_stage) observer_.on_stage(attempts.name());
     };
     for (const Json& event : episode->events()) take(event);
     Tools tools(run_.workspace(), run_.attempts(), workshop_);

@@ -70,7 +70,8 @@ class Stream {
   }
 
   std::string text(const Request& request, const verdict::Verdict& verdict) const {
-    std::string text = report::verdict_text(verdict, environment_.style());
+    const size_t workloads = tasks_.at(request.task).workloads.size();
+    std::string text = report::verdict_text(verdict, workloads, environment_.style());
     if (options_.reward) {
       const auto reward = reward::reward(*options_.reward, verdict);
       text += reward ? fmt::format("reward ({}): {}\n", reward::name(*options_.reward), *reward)

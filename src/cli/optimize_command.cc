@@ -77,11 +77,12 @@ Result<Sitting> go_on(const OptimizeOptions& options, const Environment& environ
 /// The report, printed piece by piece as it comes and kept for report.txt. With JSON nothing is printed.
 class Report {
  public:
-  Report(bool print, Progress& progress, report::Style style) : print_(print), progress_(progress), style_(style) {}
+  Report(bool print, size_t workloads, Progress& progress, report::Style style)
+      : print_(print), workloads_(workloads), progress_(progress), style_(style) {}
 
   void attempt(const agent::Attempt& attempt) {
     const auto write = [&](report::Style style) {
-      return (attempt.number == 1 ? report::headline(attempt.verdict) : "") +
+      return (attempt.number == 1 ? report::headline(attempt.verdict, workloads_) : "") +
              report::attempt_line(attempt.number, attempt.name, attempt.verdict, style);
     };
     add(write(style_), write({}));
@@ -108,6 +109,7 @@ class Report {
   }
 
   bool print_;
+  size_t workloads_;
   Progress& progress_;
   report::Style style_;
   std::string text_;
@@ -134,11 +136,7 @@ Result<agent::Optimized> optimize(const Sitting& sitting, const Environment& env
                                  .on_progress = [&](const judge::Progress& each) { progress.show(each); }});
   const agent::OptimizeSettings settings{.limits = {.turns = sitting.options.turns, .wall = sitting.options.time_limit},
                                          .confirm_cap = sitting.options.time_cap};
-  const agent::Observer observer{.on_stage =
-                                     [&](const std::string& stage) {
-                                       progress.begin(sitting.task.name + ", " + stage);
-                                       progress.show("", 0, {});
-                                     },
+  const agent::Observer observer{.on_stage = [&](const std::string& stage) { progress.begin(stage); },
                                  .on_attempt = [&](const agent::Attempt& attempt) { report.attempt(attempt); }};
   return agent::optimize(
       workshop, sitting.task, sitting.run,
@@ -154,7 +152,7 @@ int run_optimize(const OptimizeOptions& options, const Environment& environment)
   if (sitting->run.has_result()) return show_finished(sitting->run, options.json);
   const std::string how_to_go_on = "go on with: ww optimize --resume " + sitting->run.path().string();
   Progress progress;
-  Report report(!options.json, progress, environment.style());
+  Report report(!options.json, sitting->task.workloads.size(), progress, environment.style());
   try {
     const auto optimized = optimize(*sitting, environment, progress, report);
     progress.clear();

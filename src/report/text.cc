@@ -137,15 +137,14 @@ std::string speedups(const verdict::Speedup& speedup) {
   return text;
 }
 
-std::string headline(const verdict::Verdict& verdict) {
+std::string headline(const verdict::Verdict& verdict, size_t workloads) {
   std::string text = fmt::format("{} · {}, {} cores", verdict.task.name, verdict.device.name, verdict.device.cores);
   if (!verdict.device.features.empty()) text += ", " + verdict.device.features;
   const auto contract = parse_json(verdict.contract, "contract");
   if (contract && contract->is_object() && contract->contains("precision")) {
     text += " · " + scalar_text((*contract)["precision"]);
   }
-  const size_t count = verdict.workloads.size();
-  if (count > 0) text += fmt::format(" · {} workload{}", count, count == 1 ? "" : "s");
+  text += fmt::format(" · {} workload{}", workloads, workloads == 1 ? "" : "s");
   if (!verdict.isolation.level.empty()) text += " · isolation " + verdict.isolation.level;
   return text + "\n";
 }
@@ -157,8 +156,8 @@ std::string summary(const verdict::Verdict& verdict, Style style) {
   return line + "\n";
 }
 
-std::string verdict_text(const verdict::Verdict& verdict, Style style) {
-  std::string text = headline(verdict) + summary(verdict, style);
+std::string verdict_text(const verdict::Verdict& verdict, size_t workloads, Style style) {
+  std::string text = headline(verdict, workloads) + summary(verdict, style);
   size_t width = 0;
   for (const auto& workload : verdict.workloads) width = std::max(width, workload.name.size());
   for (const auto& workload : verdict.workloads) text += workload_line(workload, width, style);

@@ -20,14 +20,15 @@ struct Style {
 /// "2.58x eager [2.53, 2.62]   1.41x compile [1.38, 1.44]"; empty without figures.
 std::string speedups(const verdict::Speedup& speedup);
 
-/// "gelu_layernorm · cpu, 2 cores, AVX-512 · fp32 · 3 workloads · isolation full".
-std::string headline(const verdict::Verdict& verdict);
+/// "gelu_layernorm · cpu, 2 cores, AVX-512 · fp32 · 3 workloads · isolation full". `workloads`: the task's; a verdict
+/// that is no pass may have stopped before the last.
+std::string headline(const verdict::Verdict& verdict, size_t workloads);
 
 /// One line: the outcome, the speed-ups or the reason.
 std::string summary(const verdict::Verdict& verdict, Style style);
 
 /// Headline, summary, a line a workload, evidence, and for a timed pass why to believe it.
-std::string verdict_text(const verdict::Verdict& verdict, Style style);
+std::string verdict_text(const verdict::Verdict& verdict, size_t workloads, Style style);
 
 /// "  2  fused rows   pass   2.41x eager [2.37, 2.45]".
 std::string attempt_line(int number, std::string_view name, const verdict::Verdict& verdict, Style style);

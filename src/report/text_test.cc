@@ -57,7 +57,7 @@ Verdict passing() {
 }
 
 TEST(VerdictText, APassShowsTimesAndWhyToBelieveThem) {
-  EXPECT_EQ(verdict_text(passing(), {}),
+  EXPECT_EQ(verdict_text(passing(), 2, {}),
             R"(gelu_layernorm · cpu, 2 cores, AVX-512 · fp32 · 2 workloads · isolation full
 pass   2.58x eager [2.53, 2.62]   1.41x compile [1.38, 1.44]
   small  pass  config 2  400.0 us ±2.0 %   eager 1000.0 us ±2.0 %   compile 15.00 ms ±2.0 %   2.50x eager [2.45, 2.55]   37.50x compile [36.75, 38.25]
@@ -89,8 +89,8 @@ TEST(VerdictText, AWrongSolutionShowsTheFirstWrongElement) {
                                                   .input_seed = 7,
                                                   .weight_seed = 8};
   verdict.evidence = {{verdict::EvidenceKind::kHoneyFailed, "stale in a honey round", {}}};
-  EXPECT_EQ(verdict_text(verdict, {}),
-            R"(gelu_layernorm · cpu, 2 cores, AVX-512 · fp32 · 1 workload · isolation full
+  EXPECT_EQ(verdict_text(verdict, 3, {}),
+            R"(gelu_layernorm · cpu, 2 cores, AVX-512 · fp32 · 3 workloads · isolation full
 wrong   out differs
   small  wrong  out differs
   first wrong element: out[3, 4] of workload small: expected 1.5, got -2 (120 times what is allowed; inputs drawn as "nudge", input seed 7, weight seed 8)
@@ -102,7 +102,8 @@ TEST(VerdictText, CompilerOutputIsIndentedUnderItsKind) {
   Verdict verdict = facts();
   verdict.conclusion = verdict::Conclusion<verdict::Timing>::failed(Outcome::kBuildError, "does not compile\nmore");
   verdict.evidence = {{verdict::EvidenceKind::kCompiler, "a.cpp:1: error\n  int x\n", {}}};
-  EXPECT_EQ(verdict_text(verdict, {}), R"(gelu_layernorm · cpu, 2 cores, AVX-512 · fp32 · isolation full
+  EXPECT_EQ(verdict_text(verdict, 3, {}),
+            R"(gelu_layernorm · cpu, 2 cores, AVX-512 · fp32 · 3 workloads · isolation full
 build_error   does not compile
   compiler:
     a.cpp:1: error
