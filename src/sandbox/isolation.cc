@@ -53,7 +53,11 @@ class Rehearsal {
       leave_out_namespaces(started.clone_error);
       return false;
     }
-    WW_CHECK(started.report.has_value(), "the rehearsal of the sandbox was killed");
+    if (!started.report) {
+      collect(started.pid);
+      leave_out_the_next("the rehearsal was killed");
+      return false;
+    }
     if (started.report->step == Step::kRehearsed) return true;
     leave_out(launch, *started.report);
     return false;
@@ -70,6 +74,14 @@ class Rehearsal {
     layers_.uid_drop = layers_.uid_drop && changes_identity();
     for (const char* layer : {"user_ns", "mount_ns", "pid_ns", "net_ns", "own_proc"}) reasons_[layer] = reason;
     if (!layers_.uid_drop) reasons_["uid_drop"] = reason;
+  }
+
+  /// Where nothing says which step was at fault.
+  void leave_out_the_next(const std::string& reason) {
+    if (namespace_flags(layers_) != 0) return leave_out_all_namespaces(reason);
+    bool& last = layers_.seccomp ? layers_.seccomp : layers_.landlock;
+    reasons_[layers_.seccomp ? "seccomp" : "landlock"] = reason;
+    last = false;
   }
 
   void leave_out_namespaces(int error) {
@@ -101,14 +113,18 @@ class Rehearsal {
     reasons_["own_proc"] = reason;
   }
 
+  static void collect(pid_t child) {
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+
   static bool can_fork(unsigned long flags) {
     int pidfd = -1;
     const pid_t child = fork_into(flags, pidfd);
     if (child == 0) ::_exit(0);
     if (child < 0) return false;
     const Fd owned(pidfd);
-    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    collect(child);
     return true;
   }
 

@@ -19,8 +19,8 @@ struct Started {
   int clone_error = 0;  ///< errno, where not even a process came of it
 };
 
-/// Descriptors 0, 1, 2 are /dev/null unless `overrides` or the spec name them (in this order of precedence, the last
-/// wins). Borrows from `spec`, which must stay alive.
+/// `standard` is what 0, 1, 2 (and other numbers of ours) are inside, unless the spec hands over something else there.
+/// Borrows from `spec`, which must stay alive.
 Launch prepare(const Spec& spec, const Layers& layers, const Cgroup* cgroup, std::vector<HandedFd> standard);
 
 /// Forks and returns once the child has reported or exec'ed.
