@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.compile as a baseline: compiled once per workload and side, graph breaks and recompilations counted."""
 
+import functools
+import os
+import subprocess
 import time
 
 import torch
@@ -16,15 +19,25 @@ def prepare_compiler():
     import torch._dynamo
     import torch._inductor.codegen.cpp
     import torch._inductor.compile_fx
-    from torch._inductor import cpu_vec_isa
+    from torch._inductor import cpp_builder, cpu_vec_isa
 
+    # torch asks the processor first, then builds ATen's vector headers for each set, loading every library into a new
+    # Python: 10-25 s. What is left to find out is whether the compiler knows the flags.
+    cpu_vec_isa.VecISA.check_build = lambda isa, code: _compiler_takes(cpp_builder.get_cpp_compiler(), isa._arch_flags)
     return str(cpu_vec_isa.pick_vec_isa())
+
+
+@functools.cache
+def _compiler_takes(compiler, flags):
+    command = [compiler, *flags.split(), "-x", "c++", "-fsyntax-only", os.devnull]
+    return subprocess.run(command, capture_output=True, timeout=60).returncode == 0
 
 
 def compile_side(workload, side):
     """Compiles and calls twice; the second call shows a recompilation."""
     if side not in MODES:
         raise ValueError(f"unknown side {side!r}")
+    prepare_compiler()
     from torch._dynamo.utils import counters
 
     counters.clear()

@@ -15,6 +15,11 @@ _NARROW = {torch.float32, torch.float16, torch.bfloat16}
 class Widen(TorchDispatchMode):
     """Casts and fresh tensors that name a narrower floating type get float64, so that an inner .float() loses nothing."""
 
+    @classmethod
+    def _should_skip_dynamo(cls):
+        # torch would import all of torch._dynamo (0.8 s) to keep the compiler out of the method below; none runs here.
+        return False
+
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         args = [torch.float64 if isinstance(a, torch.dtype) and a in _NARROW else a for a in args]
         kwargs = dict(kwargs or {})
