@@ -71,7 +71,7 @@ struct Spec {
   std::vector<Mount> mounts = {};     ///< in order: a later one may lie inside an earlier one
   std::vector<Link> links = {};
   Limits limits = {};
-  std::vector<int> cpus = {};  ///< affinity at the start; empty: as the caller\'s. Only confined code cannot change it
+  std::vector<int> cpus = {};  ///< affinity at the start; empty: as the caller's. Only confined code cannot change it
   std::vector<HandedFd> descriptors = {};  ///< beyond 0, 1, 2, or instead of them; nothing else is open inside
   /// For a program that calls confine_this_process: the descriptor inside over which it lets us learn the name of a
   /// denied system call (Confinement::denial_fd). start() then leaves the filtering to the program. -1: none.
