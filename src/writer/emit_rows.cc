@@ -155,34 +155,33 @@ void RowsEmitter::emit_store(const Root& root) {
   const std::string element = to_storage(buffer.dtype, stored.text);
   const Depth depth = deeper(stored.depth, depth_of(address));
   if (place(depth) == 0 && vector_index_.low() > 0) return;  // done with the first segment
-  const bool innermost = place(depth) == depth_count() && depth_count() > 0;
-  if (innermost && buffer.place == Place::kOutput && store_staged(root, address, element)) return;
+  const std::string target = buffer.place == Place::kOutput ? staged_target(root) : "";
   // A value that is the same along a loop it is stored over, or the other way round, goes where both are known.
-  add_line(depth, buffer.name + "[" + address.text() + "] = " + element + ";");
+  const std::string to = target.empty() ? buffer.name + "[" + address.text() : target + "[" + local_position();
+  add_line(depth, to + "] = " + element + ";");
 }
 
 // Through a scratch row, where the row is contiguous in the output: the config says whether it is streamed out.
-bool RowsEmitter::store_staged(const Root& root, const Index& address, const std::string& element) {
+std::string RowsEmitter::staged_target(const Root& root) {
   const Buffer& buffer = plan_.buffer(root.buffer);
-  if (lanes_ || address.compound()) return false;
+  const Index address = flatten(position_of(node(root.node), rows_, dims_), node(root.node).shape);
+  if (lanes_ || address.compound()) return {};
   Index base = address;
   int64_t stride = 1;
   for (size_t i = loops_.size(); i-- > outer_count_;) {
-    if (address.coefficient(loops_[i].name) != stride) return false;
+    if (address.coefficient(loops_[i].name) != stride) return {};
     base = base + loop_index(loops_[i]) * -stride;
     stride *= loops_[i].extent;
   }
   const int64_t count = tile_ > 0 ? tile_ : stride;
-  if (static_cast<uint64_t>(count) * task::bytes_per_element(buffer.dtype) < kSmallestStream) return false;
+  if (static_cast<uint64_t>(count) * task::bytes_per_element(buffer.dtype) < kSmallestStream) return {};
   const std::string target = "to_" + buffer.name;
-  if (staged_.emplace(root.buffer, target).second) {
+  const std::string start = buffer.name + " + " + base.text() + (tile_ > 0 ? " + begin" : "");
+  if (staged_.emplace(root.buffer, start).second) {
     const std::string row = scratch_row("row_" + buffer.name, buffer.dtype, true);
-    const std::string start = buffer.name + " + " + base.text() + (tile_ > 0 ? " + begin" : "");
     body_ += storage_type(buffer.dtype) + "* const " + target + " = stream ? " + row + " : " + start + ";\n";
-    staged_[root.buffer] = start;
   }
-  level_text_[depth_count()] += target + "[" + local_position() + "] = " + element + ";\n";
-  return true;
+  return target;
 }
 
 void RowsEmitter::finish_pass(const std::vector<Root>& roots) {
@@ -250,7 +249,7 @@ std::string RowsEmitter::nest_text(const std::vector<Root>& roots, int64_t low, 
   const bool empty = std::all_of(level_text_.begin() + 1, level_text_.begin() + static_cast<ptrdiff_t>(n) + 1,
                                  [](const std::string& level) { return level.empty(); });
   if (n == 0 || empty) return text;
-  std::string nest = inner_loop_text(roots, low, high);
+  std::string nest = level_text_[n].empty() ? "" : inner_loop_text(roots, low, high);
   for (size_t level = n - 1; level > 0; --level) {
     const Loop& loop = loops_[outer_count_ + level - 1];
     nest = "for (int64_t " + loop.name + " = 0; " + loop.name + " < " + std::to_string(loop.extent) + "; ++" +

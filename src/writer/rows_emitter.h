@@ -68,7 +68,8 @@ class RowsEmitter {
   void emit_reduction(const Root& root);
   void emit_scan(const Root& root);
   void emit_store(const Root& root);
-  bool store_staged(const Root& root, const Index& address, const std::string& element);
+  /// Pointer to the row that the root is stored to, "" where it is stored directly.
+  std::string staged_target(const Root& root);
   std::string nest_text(const std::vector<Root>& roots, int64_t low, int64_t high);
   std::string inner_loop_text(const std::vector<Root>& roots, int64_t low, int64_t high);
   void declare_accumulators(const std::vector<Root>& roots);

@@ -2,6 +2,7 @@
 //
 // Values of nodes at loop positions: each becomes one named statement at the outermost loop at which it can stand.
 #include <algorithm>
+#include <limits>
 
 #include "base/fault.h"
 #include "writer/fuse.h"
@@ -162,12 +163,23 @@ RowsEmitter::Inside RowsEmitter::inside(const Index& index, int64_t low, int64_t
 
 // The position held inside [0, extent), so that loads are safe whatever the condition says; the value is the condition.
 RowsEmitter::Value RowsEmitter::clamped(const Index& index, int64_t extent, Index& position) {
+  const std::string key = "clamp " + index.text() + " to " + std::to_string(extent);
+  for (const auto* memo : {&row_memo_, &nest_memo_}) {
+    const auto condition = memo->find(key);
+    if (condition == memo->end()) continue;
+    position = Index::variable(memo->at(key + " at").text, 0, extent - 1);
+    return condition->second;
+  }
   const Depth depth = depth_of(index);
   const Value held =
       define(DType::kInt64, "math::clamp(" + index.text() + ", 0, " + std::to_string(extent - 1) + ")", depth);
   opaque_[held.text] = depth;
   position = Index::variable(held.text, 0, extent - 1);
-  return define(DType::kBool, held.text + " == " + index.text(), depth);
+  const Value condition = define(DType::kBool, held.text + " == " + index.text(), depth);
+  auto& memo = place(depth) == 0 ? row_memo_ : nest_memo_;
+  memo[key] = condition;
+  memo[key + " at"] = held;
+  return condition;
 }
 
 RowsEmitter::Value RowsEmitter::choose(const Value& condition, const Value& yes, const Value& no, DType type) {
@@ -247,6 +259,8 @@ RowsEmitter::Value RowsEmitter::window_value(int id, const Indices& at) {
       where.push_back(inside_window ? inner[reduced++] : at[outer++]);
     }
     const Value part = value(current.operands[0], where);
+    const double nothing = current.op == "sum" ? 0 : -std::numeric_limits<double>::infinity();
+    if (part.text == literal(nothing, current.dtype) && tap + 1 < elements(window)) continue;
     if (!result) {
       result = part;
       continue;
