@@ -358,6 +358,16 @@ class Mutation(Case):
             self.assertEqual(child.regions["weights"]["c"].tolist(), [0.0, 0.0])
 
 
+    def test_attributes_that_are_assigned_anew_are_put_back_before_every_call(self):
+        source = single("self.h = self.h + x\n        return self.h * 1", {"x": "torch.ones(2)"}, "self.h = torch.zeros(2)")
+        child = self.start(source, check=True)
+        self.assertIn("forward assigns h anew", child.spec["notes"][0])
+        for _ in range(2):
+            child.expect(truth=True)
+            self.assertEqual(child.regions["expected"]["out"].tolist(), [1.0, 1.0])
+            self.assertEqual(child.regions["truth"]["out"].tolist(), [1.0, 1.0])
+
+
 class Truth(Case):
     def test_truth_is_more_exact_than_expected(self):
         child = self.start(single("return x.sum()", {"x": "torch.randn(100000) * 1000"}))
