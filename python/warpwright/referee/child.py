@@ -68,7 +68,8 @@ class Child:
 
     def load(self, request, fds):
         torch.set_num_threads(self.threads)
-        workload = Workload(request["filename"], request["source"], request.get("set", {}), request["contract"], self.threads)
+        overrides = request.get("set", {})
+        workload = Workload(request["filename"], request["source"], overrides, request["contract"], self.threads)
         if request.get("check"):
             admission.check(workload)
         self.workloads[request["workload"]] = workload

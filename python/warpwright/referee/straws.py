@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Straw solutions: lazy answers that a task worth judging tells from right ones. Each gives outputs, or why it does not apply."""
+"""Straw solutions: lazy answers that a task worth judging tells from right ones. Each gives outputs, or why not."""
 
 import torch
 
