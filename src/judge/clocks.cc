@@ -2,6 +2,9 @@
 #include "judge/clocks.h"
 
 #include <algorithm>
+#include <cstring>
+
+#include "device/cpu.h"
 
 namespace ww::judge {
 namespace {
@@ -19,10 +22,10 @@ std::pair<double, double> enclosing_spins(double duration_us) {
 Clocks::Clocks(const RunnerProcessSetup& setup, RefereeParent& parent)
     : native_(setup), python_(parent.open(setup.threads, true)) {}
 
-timing::Probe Clocks::probe(TwinKind kind, double spin_us) {
+timing::Probe Clocks::probe(TwinKind kind, double spin_us, uint64_t staged_bytes) {
   const nanoseconds spin(static_cast<int64_t>(spin_us * 1e3));
   if (kind == TwinKind::kNative) {
-    const TwinSample sample = native_.sample(spin);
+    const TwinSample sample = native_.sample(spin, staged_bytes);
     return {.spin_us = spin_us, .extra_us = to_us(sample.outer - sample.inner)};
   }
   const Endpoint& endpoint = python_->endpoint();

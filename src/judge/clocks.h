@@ -5,7 +5,8 @@
 
 #include <array>
 #include <memory>
-#include <random>
+#include <utility>
+#include <vector>
 
 #include "judge/clock_twin.h"
 #include "judge/measurement.h"
@@ -24,11 +25,14 @@ class Clocks {
   /// Throws Fault: twins are ours.
   Clocks(const RunnerProcessSetup& setup, RefereeParent& parent);
 
-  timing::Probe probe(TwinKind kind, double spin_us);
+  /// As much memory is staged and flushed before the spin as before a call that is timed: staging leaves the processor
+  /// in a state that the next few microseconds pay for.
+  timing::Probe probe(TwinKind kind, double spin_us, uint64_t staged_bytes);
 
  private:
   ClockTwin native_;
   std::unique_ptr<RefereeChild> python_;
+  std::vector<std::byte> scratch_;  ///< staged before the Python twin's spins
   uint64_t sequence_ = 0;
 };
 

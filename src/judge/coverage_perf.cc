@@ -79,8 +79,9 @@ struct Outcome {
 };
 
 /// `side_kinds`: both of the same kind. `call(0 or 1)` makes one timed call on what `prepare_round` drew.
-Outcome judge_once(Clocks& clocks, Side second, const Arguments& arguments, const std::function<void()>& new_block,
-                   const std::function<void()>& new_round, const std::function<timing::Clocked(size_t)>& call) {
+Outcome judge_once(Clocks& clocks, uint64_t staged_bytes, Side second, const Arguments& arguments,
+                   const std::function<void()>& new_block, const std::function<void()>& new_round,
+                   const std::function<timing::Clocked(size_t)>& call) {
   // Both sides carry the kind of the second, so that both get the same twin's base.
   const TwinKind kind = twin_of(second);
   timing::BaseEstimator estimator;
@@ -88,7 +89,7 @@ Outcome judge_once(Clocks& clocks, Side second, const Arguments& arguments, cons
   timing::StoppingRule rule(cpu_method(), arguments.cap);
   const auto probe = [&](double duration_us) {
     const auto [lower, upper] = enclosing_spins(duration_us);
-    estimator.add(clocks.probe(kind, random_word() % 2 ? lower : upper));
+    estimator.add(clocks.probe(kind, random_word() % 2 ? lower : upper, staged_bytes));
   };
   new_block();
   new_round();
@@ -158,11 +159,12 @@ void run(const Arguments& arguments) {
   };
   std::vector<Outcome> artifact, eager;
   for (int repeat = 0; repeat < arguments.repeats; repeat++) {
-    artifact.push_back(judge_once(clocks, Side::kSolution, arguments, new_block, new_round, [&](size_t side) {
-      reference.stop();
-      return twins.call(side);
-    }));
-    eager.push_back(judge_once(clocks, Side::kEager, arguments, new_block, new_round,
+    artifact.push_back(judge_once(clocks, reference.staged_bytes(0), Side::kSolution, arguments, new_block, new_round,
+                                  [&](size_t side) {
+                                    reference.stop();
+                                    return twins.call(side);
+                                  }));
+    eager.push_back(judge_once(clocks, reference.staged_bytes(0), Side::kEager, arguments, new_block, new_round,
                                [&](size_t) { return reference.timed(0, Side::kEager); }));
     std::fprintf(stderr, "%d of %d\n", repeat + 1, arguments.repeats);
   }

@@ -25,6 +25,7 @@ using verdict::Outcome;
 /// Raised whenever what a cached admission or baseline means has changed.
 constexpr int kCacheVersion = 1;
 constexpr milliseconds kOpenLimit{60'000};
+constexpr nanoseconds kCompilerLimit = seconds(120);
 
 verdict::Isolation isolation_facts(const sandbox::Isolation& isolation) {
   verdict::Isolation facts{.level = std::string(isolation.summary()), .layers = {}, .missing = {}};
@@ -71,6 +72,22 @@ struct Judge::State {
           RefereeSettings{.python = settings.python, .package_folder = settings.python_package});
     }
     return *parent;
+  }
+
+  /// Children opened from here on compile and capture without importing the compiler themselves.
+  void expect_compilation() {
+    if (compiler_ready) return;
+    referee().prepare_compiler(kCompilerLimit);
+    reference.reset();
+    compiler_ready = true;
+  }
+
+  /// The referee may be what failed: the next judging starts with a new one.
+  void forget_referee() {
+    reference.reset();
+    clocks.reset();
+    parent.reset();
+    compiler_ready = false;
   }
 
   Clocks& twins() {
@@ -141,6 +158,7 @@ struct Judge::State {
   build::Builder builder;
   int threads;
   std::unique_ptr<RefereeParent> parent;
+  bool compiler_ready = false;
   std::unique_ptr<Clocks> clocks;
   std::optional<device::Ceilings> measured;
   std::unique_ptr<Reference> reference;  ///< of the task opened last
@@ -205,6 +223,7 @@ Result<verdict::Verdict> Judge::judge(const task::Task& task, const std::filesys
     report(Stage::kBuild, 0);
     auto building = std::async(std::launch::async, [&] { return state_->builder.build(solution, task.contract); });
     report(Stage::kStartReferee, 0);
+    if (options.timing && (options.compile || options.compile_max)) state_->expect_compilation();
     const Admission admission = state_->admit(task, kOpenLimit, [&](double done) { report(Stage::kAdmit, done); });
     verdict.judge.torch = state_->referee().torch_version();
     const build::BuildResult built = building.get();
@@ -228,10 +247,7 @@ Result<verdict::Verdict> Judge::judge(const task::Task& task, const std::filesys
     }
   } catch (const Fault& fault) {
     if (fault.kind() == Fault::Kind::kInterrupted) throw;
-    // The referee may be what failed: the next judging starts with a new one.
-    state_->reference.reset();
-    state_->clocks.reset();
-    state_->parent.reset();
+    state_->forget_referee();
     fail(verdict, Outcome::kNoVerdict, EvidenceKind::kFault, fault.what());
   }
   report(Stage::kDone, 1);
@@ -261,6 +277,7 @@ Result<Json> Judge::describe(const task::Task& task) {
 }
 
 Result<std::vector<Json>> Judge::capture(const task::Task& task) {
+  state_->expect_compilation();
   const auto reference = state_->open(task, false, kOpenLimit);
   if (!reference) return reference.error();
   std::vector<Json> graphs;

@@ -182,11 +182,11 @@ timing::Clocked Reference::timed(size_t workload, Side side) {
   return {.inner_us = to_us(times.inner), .outer_us = to_us(times.outer)};
 }
 
-void Reference::collect(size_t workload) {
+void Reference::collect(size_t workload, RefereeRegion into) {
   resume(child_->endpoint());
   Workload& w = workloads_[workload];
-  take(child_->collect(w.name, RefereeRegion::kExpected, kRequestLimit), "collect");
-  w.has_truth = false;
+  take(child_->collect(w.name, into, kRequestLimit), "collect");
+  if (into == RefereeRegion::kExpected) w.has_truth = false;
 }
 
 std::optional<std::string> Reference::straw(size_t workload, const std::string& name) {

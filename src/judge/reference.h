@@ -39,6 +39,8 @@ class Reference {
   const WorkloadBuffers& buffers(size_t workload) const { return workloads_[workload].buffers; }
   /// The referee's `load` reply (docs/formats/referee.md).
   const Json& description(size_t workload) const { return *workloads_[workload].loaded.reply; }
+  /// What is staged and flushed before a timed call of the reference, bytes.
+  uint64_t staged_bytes(size_t workload) const { return workloads_[workload].staged_bytes; }
   const std::vector<std::string>& straws(size_t workload) const { return workloads_[workload].loaded.straws; }
 
   std::span<const std::byte> input(size_t workload, size_t index) const;
@@ -54,8 +56,8 @@ class Reference {
   bool has_truth(size_t workload) const { return workloads_[workload].has_truth; }
   /// One measured call, every arena region flushed; leaves the child stopped.
   timing::Clocked timed(size_t workload, Side side);
-  /// What the last timed call returned, into expected().
-  void collect(size_t workload);
+  /// What the last timed call returned, into expected() or other(). Afterwards buffers that it wrote are as before it.
+  void collect(size_t workload, RefereeRegion into = RefereeRegion::kExpected);
   /// A straw's outputs into other(); the reason where it does not apply.
   std::optional<std::string> straw(size_t workload, const std::string& name);
   /// Compiles that baseline for this workload, once. Returns what is worth telling (graph breaks), if anything.

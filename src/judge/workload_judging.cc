@@ -160,6 +160,11 @@ std::optional<Found> WorkloadJudging::new_weights() {
   if (const auto* failure = std::get_if<RunnerFailure>(&prepared)) return found_from(*failure, "preparing");
   const auto& done = std::get<Runner::Prepared>(prepared);
   if (done.call.failure) return found_from(*done.call.failure, "ww_prepare");
+  if (!done.call.overwritten.empty()) {
+    const std::string reason = "ww_prepare wrote outside its buffer: " + done.call.overwritten.front();
+    return Found{Outcome::kWrong, reason, {{EvidenceKind::kGuardWritten, reason, {}}}};
+  }
+  unsupported_ = done.call.unsupported;
   if (done.has_prepare) prepare_us_ = to_us(std::max(done.call.times.outer, done.call.times.inner));
   return std::nullopt;
 }
@@ -167,6 +172,11 @@ std::optional<Found> WorkloadJudging::new_weights() {
 std::optional<Found> WorkloadJudging::call(CallReport& report) {
   LentWorkload& lent = parties_.runner.lent(workload_);
   const Reference& reference = parties_.reference;
+  if (unsupported_) {
+    return Found{Outcome::kWrong,
+                 fmt::format("config {} supported workload {} once, then refused it", *config_, buffers_.name),
+                 {}};
+  }
   report = parties_.runner.forward({workload_, *config_, placement_}, [&] {
     for (size_t i = 0; i < buffers_.inputs.size(); i++) copy(lent.input(i, placement_), reference.input(workload_, i));
     for (size_t k = 0; k < buffers_.outputs.size(); k++) {
@@ -268,7 +278,7 @@ std::optional<Found> WorkloadJudging::try_config(int32_t config, double& best_us
   config_ = config;
   best_us = INFINITY;
   if (Step ended = new_weights()) return ended;
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 2 && !unsupported_; i++) {
     if (Step ended = checked_call(fresh(), Yardstick::kEager, "source")) return ended;
     if (last_.unsupported) return std::nullopt;
     best_us = std::min(best_us, to_us(last_.times.inner));
@@ -391,7 +401,7 @@ std::optional<Found> WorkloadJudging::drain_honey(std::vector<std::string>& hone
 void WorkloadJudging::probe(TwinKind kind, double duration_us) {
   const auto [lower, upper] = enclosing_spins(duration_us);
   const double spin_us = random_() % 2 ? lower : upper;
-  measurement_->add_probe(kind, parties_.clocks->probe(kind, spin_us));
+  measurement_->add_probe(kind, parties_.clocks->probe(kind, spin_us, parties_.reference.staged_bytes(workload_)));
 }
 
 std::optional<Found> WorkloadJudging::timed_round() {
@@ -414,9 +424,11 @@ std::optional<Found> WorkloadJudging::timed_round() {
       continue;
     }
     calls[side] = reference.timed(workload_, sides[side]);
-    if (sides[side] != Side::kEager) continue;
-    eager_us_ = calls[side].inner_us;
-    reference.collect(workload_);
+    const bool eager = sides[side] == Side::kEager;
+    if (eager) eager_us_ = calls[side].inner_us;
+    if (eager || buffers_.mutated > 0) {
+      reference.collect(workload_, eager ? RefereeRegion::kExpected : RefereeRegion::kOther);
+    }
   }
   if (std::find(sides.begin(), sides.end(), Side::kEager) == sides.end()) reference.expect(workload_, false);
   if (Step ended = compare_outputs(Yardstick::kEager, "source")) return ended;
@@ -452,7 +464,8 @@ std::optional<Found> WorkloadJudging::sample(std::vector<std::string>& honey) {
     for (const TwinKind kind : {TwinKind::kNative, TwinKind::kPython}) {
       const auto [lower, upper] =
           enclosing_spins(kind == TwinKind::kNative ? solution_us_ : std::max(solution_us_, eager_us_));
-      measurement_->add_probe(kind, parties_.clocks->probe(kind, i % 2 ? lower : upper));
+      measurement_->add_probe(
+          kind, parties_.clocks->probe(kind, i % 2 ? lower : upper, parties_.reference.staged_bytes(workload_)));
     }
   }
   const nanoseconds start = now();

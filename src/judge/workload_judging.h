@@ -90,6 +90,7 @@ class WorkloadJudging {
   int placement_ = 0;
   Draw drawn_;  ///< seeds of what the reference's arena holds
   CallReport last_;
+  bool unsupported_ = false;               ///< ww_prepare refused the present config
   double solution_us_ = 0, eager_us_ = 0;  ///< latest durations, for choosing spins
   verdict::Trials trials_;
   std::optional<double> prepare_us_;
