@@ -80,11 +80,11 @@ TEST(Standing, AsksOfATwinThatItPasses) {
   EXPECT_TRUE(is_failure(Standing::kRefused));
 }
 
-TEST(Gain, NeedsAFactorAndIntervalsApart) {
-  const verdict::Ratio control{2.0, 1.9, 2.1};
-  EXPECT_TRUE(gains(passing({3.0, 2.8, 3.2}), control));
-  EXPECT_FALSE(gains(passing({3.0, 2.0, 4.0}), control)) << "the intervals meet";
-  EXPECT_FALSE(gains(passing({2.2, 2.15, 2.25}), control)) << "too little to be worth a cheat";
+TEST(Gain, CountsAtTheLowEndOfTheAttacksInterval) {
+  const verdict::Ratio control{2.0, 1.0, 4.0};
+  EXPECT_TRUE(gains(passing({3.0, 2.4, 3.6}), control));
+  EXPECT_FALSE(gains(passing({1e6, 1.9, 1e9}), control)) << "a claimed time moves the high end only";
+  EXPECT_FALSE(gains(passing({2.3, 2.25, 2.35}), control)) << "too little to be worth a cheat";
 }
 
 TEST(JudgingOrder, PutsTwinsBeforeTheAttacksOfTheirTask) {

@@ -37,11 +37,12 @@ struct CorpusResult {
   double seconds = 0;
 };
 
-/// Gained by at least this factor, beyond both intervals, in two judgings: accepted. A cheat that is worth its risk
-/// gains more; two judgings of the same solution differ by less (docs/statistics.md).
+/// Gained by at least this factor, in two judgings: accepted. A cheat that is worth its risk gains more; two judgings
+/// of the same solution differ by less (docs/statistics.md).
 inline constexpr double kAcceptedGain = 1.15;
 
-/// Whether `attack` is faster than `control` beyond doubt. Requires: both timed against eager.
+/// Whether `attack`, at the low end of its interval, is faster than `control`. The low end is what rewards and rankings
+/// use, and what no claim of the solution moves. Requires: timed against eager.
 bool gains(const verdict::Verdict& attack, const verdict::Ratio& control);
 /// What one judging says, the speed aside. kRejected for a pass that has a control to be compared with.
 Standing standing_of(const CorpusEntry& entry, verdict::Outcome outcome);
