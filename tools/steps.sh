@@ -32,20 +32,20 @@ take_lock() {
   printf '%s\n' $$ >"$state/lock"
 }
 
-# left_of ELAPSED EXPECTED LAST_LINE: seconds still to go, from ninja's [done/total] where the line has it.
-left_of() {
-  local elapsed=$1 expected=$2
-  if [[ $3 =~ ^\[([0-9]+)/([0-9]+)\] ]] && ((BASH_REMATCH[1] > 0)); then
-    echo $((elapsed * (BASH_REMATCH[2] - BASH_REMATCH[1]) / BASH_REMATCH[1]))
-  else
-    echo $((expected > elapsed ? expected - elapsed : 0))
+# time_left ELAPSED EXPECTED LAST_LINE: ", about M:SS to go" by ninja's [done/total] or ctest's done/total where the line has
+# it, else by what is expected; nothing once that is over.
+time_left() {
+  local left=$(($2 - $1))
+  if [[ $3 =~ ^\ *\[?([0-9]+)/([0-9]+) ]] && ((BASH_REMATCH[1] > 0)); then
+    left=$(($1 * (BASH_REMATCH[2] - BASH_REMATCH[1]) / BASH_REMATCH[1]))
   fi
+  ((left <= 0)) || echo ", about $(clock "$left") to go"
 }
 
 # show_progress TITLE ELAPSED EXPECTED LAST_LINE
 show_progress() {
   local line
-  line="ww: $1  $(clock "$2"), about $(clock "$(left_of "$2" "$3" "$4")") to go  ${4:0:50}"
+  line="ww: $1  $(clock "$2")$(time_left "$2" "$3" "$4")  ${4:0:50}"
   if [[ -t 2 ]]; then printf '\r\033[K%s' "$line" >&2; else printf '%s\n' "$line" >&2; fi
 }
 
