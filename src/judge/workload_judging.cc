@@ -26,6 +26,8 @@ constexpr double kTuneBudget_s = 1.5;  // of trying configs, per workload
 constexpr int kFinalists = 3;
 /// Honey rounds look for stale, cached or gated work, whose errors are near 1; their inputs can be ill-conditioned.
 constexpr double kHoneySlack = 10;
+/// Equal values are ill-conditioned by construction: a norm divides rounding noise by the root of its epsilon.
+constexpr double kEqualBound = 0.05;
 /// Processor time that a stopped process may seem to use: one tick of the accounting.
 constexpr nanoseconds kStoppedSlack{1'000'000};
 
@@ -251,6 +253,7 @@ std::optional<Found> WorkloadJudging::compare_outputs(Yardstick yardstick, const
     const bool against_truth = !truth.empty();
     Bound bound = against_truth ? tolerance.against_truth(k) : tolerance.against_eager(k);
     bound = {slack * bound.max, slack * bound.rms};
+    if (pattern == "equal") bound = {std::max(bound.max, kEqualBound), std::max(bound.rms, kEqualBound)};
     const auto expected = against_truth ? truth : parties_.reference.expected(workload_, k);
     const auto got = parties_.runner.lent(workload_).output(k, placement_);
     const Comparison comparison =
