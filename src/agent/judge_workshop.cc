@@ -6,6 +6,7 @@
 #include "agent/module_export.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "judge/python_sandbox.h"
 #include "sandbox/sandbox.h"
 
 namespace ww::agent {
@@ -17,13 +18,11 @@ constexpr uint64_t kTrialMemoryBytes = 8ull << 30;  // torch, and inputs, weight
 sandbox::Spec python_spec(const judge::Settings& settings, const fs::path& folder, milliseconds limit) {
   sandbox::Spec spec;
   // -I would leave out the package folder; the environment is empty and the working folder holds nothing.
-  spec.argv = {settings.python.string(), "-m", "warpwright.try_module"};
+  spec.argv = {fs::absolute(settings.python).string(), "-m", "warpwright.try_module"};
   spec.env = {"PYTHONPATH=" + settings.python_package.string(), "PYTHONDONTWRITEBYTECODE=1", "HOME=/tmp",
               "PATH=/usr/bin:/bin"};
   sandbox::add_system(spec);
-  // An interpreter in PREFIX/bin has its packages under PREFIX.
-  const fs::path prefix = settings.python.parent_path().parent_path();
-  if (prefix != "/usr" && prefix != "/") spec.mounts.push_back({.host = prefix});
+  judge::add_python(spec, fs::absolute(settings.python));
   spec.mounts.push_back({.host = settings.python_package});
   spec.mounts.push_back({.host = folder});
   spec.limits.memory_bytes = kTrialMemoryBytes;

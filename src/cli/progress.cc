@@ -13,6 +13,7 @@ namespace {
 constexpr nanoseconds kGrace = seconds(2);
 constexpr nanoseconds kTerminalPace = milliseconds(100);
 constexpr nanoseconds kPlainPace = seconds(10);
+constexpr nanoseconds kPlainStagePace = seconds(2);  // stages that pass quickly get no line
 
 std::string_view stage_text(judge::Stage stage) {
   switch (stage) {
@@ -75,8 +76,8 @@ void Progress::show(const judge::Progress& progress) {
 void Progress::show(const std::string& stage, double done, nanoseconds left) {
   const nanoseconds time = now();
   const bool new_stage = stage != last_stage_;
-  const nanoseconds pace = terminal_ ? kTerminalPace : kPlainPace;
-  if (quiet_ || time - begun_ < kGrace || (time - last_shown_ < pace && !new_stage)) return;
+  const nanoseconds pace = terminal_ ? kTerminalPace : new_stage ? kPlainStagePace : kPlainPace;
+  if (quiet_ || time - begun_ < kGrace || time - last_shown_ < pace) return;
   const std::string text = progress_text(subject_, stage, done, left);
   if (terminal_) {
     const std::string line = cut(text, terminal_columns() - 1);

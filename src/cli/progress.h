@@ -19,7 +19,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// What the figures below belong to: "gelu_layernorm", "fused rows". Starts the two seconds anew if it changes.
+  /// What the figures below belong to: "gelu_layernorm", "fused rows".
   void begin(const std::string& subject);
   void show(const std::string& stage, double done, nanoseconds left);
   void show(const judge::Progress& progress);

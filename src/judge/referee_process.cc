@@ -9,17 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "base/child.h"
 #include "base/fault.h"
 #include "base/files.h"
-#include "base/json.h"
+#include "judge/python_sandbox.h"
 #include "judge/referee_client.h"
 
 namespace ww::judge {
 namespace {
 
 constexpr int kJudgeSocket = 3;
-constexpr milliseconds kProbeLimit(20'000);
 constexpr nanoseconds kEndLimit = seconds(5);
 // Threads of torch, of its compilers and of several children.
 constexpr uint32_t kTasks = 1024;
@@ -41,38 +39,6 @@ constexpr const char* kEnvironment[] = {
     "TORCHINDUCTOR_CACHE_DIR=/tmp/inductor",
 };
 
-// Asked of the interpreter itself, because virtual environments, system packages and relocated builds all differ.
-constexpr const char* kFoldersProgram =
-    "import json, os, sys\n"
-    "found = [sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(os.path.realpath(sys.executable))]\n"
-    "print(json.dumps([p for p in found + sys.path if os.path.isdir(p)]))\n";
-
-bool is_below(const fs::path& path, const fs::path& folder) {
-  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-  return end == folder.end();
-}
-
-/// Folders the interpreter reads, none of them inside another or in /usr.
-std::vector<fs::path> python_folders(const fs::path& python) {
-  const ChildResult asked = run_child({python.string(), "-I", "-c", kFoldersProgram}, kProbeLimit);
-  if (asked.exit_code != 0) {
-    throw Fault(Fault::Kind::kMissing,
-                "cannot run " + python.string() + ": " + (asked.timed_out ? "it does not answer" : asked.errors));
-  }
-  const auto list = parse_json(asked.output, python.string());
-  if (!list || !list->is_array())
-    throw Fault(Fault::Kind::kProtocol, python.string() + " gives no list of its folders");
-  std::vector<fs::path> folders;
-  for (const Json& item : *list) folders.emplace_back(item.get<std::string>());
-  std::sort(folders.begin(), folders.end());
-  std::vector<fs::path> kept;
-  for (const fs::path& folder : folders) {
-    const auto covers = [&](const fs::path& other) { return is_below(folder, other); };
-    if (!is_below(folder, "/usr") && std::none_of(kept.begin(), kept.end(), covers)) kept.push_back(folder);
-  }
-  return kept;
-}
-
 uint64_t memory_share(double share) {
   return static_cast<uint64_t>(share * static_cast<double>(::sysconf(_SC_PHYS_PAGES)) *
                                static_cast<double>(::sysconf(_SC_PAGESIZE)));
@@ -88,7 +54,7 @@ sandbox::Process start_parent(const RefereeSettings& settings, int socket) {
   spec.env.assign(std::begin(kEnvironment), std::end(kEnvironment));
   spec.env.insert(spec.env.end(), settings.environment.begin(), settings.environment.end());
   sandbox::add_system(spec);
-  for (const fs::path& folder : python_folders(python)) spec.mounts.push_back({.host = folder});
+  add_python(spec, python);
   spec.mounts.push_back({.host = package});
   spec.limits.memory_bytes = memory_share(kSandboxShare);
   spec.limits.tasks = kTasks;
