@@ -73,10 +73,33 @@ class Reader {
     GraphInput input;
     input.value = define(json);
     const std::string kind = text(json, "kind");
-    if (kind != "input" && kind != "weight") refuse("kind of `" + input.value.name + "` is neither input nor weight");
+    if (kind == "constant") {
+      input.kind = GraphInput::Kind::kConstant;
+      read_values(json, input);
+      return input;
+    }
+    if (kind != "input" && kind != "weight") refuse("kind of `" + input.value.name + "` is unknown");
     input.kind = kind == "weight" ? GraphInput::Kind::kWeight : GraphInput::Kind::kInput;
     input.source = text(json, "source");
     return input;
+  }
+
+  void read_values(const Json& json, GraphInput& input) {
+    int64_t count = 1;
+    for (const int64_t extent : input.value.shape) count *= extent;
+    for (const Json& item : list(json, "values")) {
+      const Argument value = argument(item);
+      if (const auto* whole = std::get_if<int64_t>(&value.value)) {
+        input.values.push_back(static_cast<double>(*whole));
+      } else if (const auto* truth = std::get_if<bool>(&value.value)) {
+        input.values.push_back(*truth ? 1 : 0);
+      } else if (const auto* real = std::get_if<double>(&value.value)) {
+        input.values.push_back(*real);
+      }
+    }
+    if (static_cast<int64_t>(input.values.size()) != count) {
+      refuse("constant `" + input.value.name + "` has not as many values as elements");
+    }
   }
 
   Argument object_argument(const Json& json) {
@@ -123,7 +146,8 @@ class Reader {
 
   GraphResult result(const Json& json) {
     where_ = ".outputs";
-    GraphResult result{text(json, "value"), text(json, "name")};
+    if (json.is_object() && json.contains("constant")) return {"", text(json, "name"), argument(json["constant"])};
+    GraphResult result{text(json, "value"), text(json, "name"), std::nullopt};
     if (!defined_.count(result.value)) refuse("output `" + result.value + "` is not defined");
     return result;
   }

@@ -23,12 +23,14 @@ struct GraphValue {
   std::vector<int64_t> shape;
 };
 
-/// A forward argument or a weight. `source` is its name in the solution's `inputs` or `weights` list.
+/// A forward argument, a weight, or a small tensor that forward builds from literals. `source` is the name in the
+/// solution's `inputs` or `weights` list; constants have `values` instead, row by row.
 struct GraphInput {
-  enum class Kind { kInput, kWeight };
+  enum class Kind { kInput, kWeight, kConstant };
   GraphValue value;
   Kind kind = Kind::kInput;
   std::string source;
+  std::vector<double> values;
 };
 
 /// The name of an earlier value.
@@ -52,10 +54,12 @@ struct GraphNode {
   std::vector<GraphValue> outputs;  ///< at least one
 };
 
-/// A graph output, or a buffer (by its weight name) that holds `value` after the call.
+/// A graph output, or a buffer (by its weight name) that holds `value` after the call. An output that is a number
+/// whatever the values are has `constant` (bool, int64_t or double) and no `value`.
 struct GraphResult {
   std::string value;
   std::string name;
+  std::optional<Argument> constant;
 };
 
 struct Graph {

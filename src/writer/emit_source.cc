@@ -78,6 +78,14 @@ std::set<int> used_buffers(const WorkloadPlan& plan, bool prepared) {
   return used;
 }
 
+std::string constant_table(const WorkloadPlan& plan, const Buffer& buffer) {
+  std::string text = "static const " + storage_type(buffer.dtype) + " " + buffer.name + "[] = {";
+  for (const double value : plan.graph.inputs[static_cast<size_t>(plan.node(buffer.node).input)].values) {
+    text += literal(value, buffer.dtype) + ", ";
+  }
+  return text + "};\n";
+}
+
 // Pointers to the buffers that statements below use, by their names.
 std::string buffer_pointers(const WorkloadPlan& plan, bool prepared) {
   std::string text;
@@ -92,6 +100,9 @@ std::string buffer_pointers(const WorkloadPlan& plan, bool prepared) {
       case Place::kWeight:
         text += "const " + type + "* const " + buffer.name + " = data<" + type + ">(call->weights, " +
                 quoted(buffer.source) + ");\n";
+        break;
+      case Place::kConstant:
+        text += constant_table(plan, buffer);
         break;
       case Place::kOutput:
         text +=
@@ -111,6 +122,7 @@ std::string buffer_pointers(const WorkloadPlan& plan, bool prepared) {
 std::string accepts_text(const WorkloadPlan& plan) {
   std::string tests;
   for (const task::GraphInput& input : plan.graph.inputs) {
+    if (input.kind == task::GraphInput::Kind::kConstant) continue;
     const std::string list = input.kind == task::GraphInput::Kind::kWeight ? "call->weights" : "call->inputs";
     tests += "  if (!matches(" + list + ", " + quoted(input.source) + ", " + dlpack_type(input.value.dtype) + ", " +
              shape_list(input.value.shape) + ")) return false;\n";

@@ -20,6 +20,11 @@ bool is_element(Kind kind) {
          kind == Kind::kGather || kind == Kind::kConstant || kind == Kind::kIota;
 }
 
+Place given_place(task::GraphInput::Kind kind) {
+  if (kind == task::GraphInput::Kind::kInput) return Place::kInput;
+  return kind == task::GraphInput::Kind::kWeight ? Place::kWeight : Place::kConstant;
+}
+
 std::vector<int64_t> reduced_dims(const Node& node) {
   return node.kind == Kind::kScan ? std::vector<int64_t>{node.dim} : node.dims;
 }
@@ -95,9 +100,7 @@ void Fuser::run() {
   for (int id = 0; id < static_cast<int>(plan_.program.nodes.size()); ++id) {
     const Node& current = node(id);
     if (current.kind == Kind::kInput) {
-      const bool weight =
-          plan_.graph.inputs[static_cast<size_t>(current.input)].kind == task::GraphInput::Kind::kWeight;
-      new_buffer(id, -1, weight ? Place::kWeight : Place::kInput);
+      new_buffer(id, -1, given_place(plan_.graph.inputs[static_cast<size_t>(current.input)].kind));
       continue;
     }
     if (!live_[static_cast<size_t>(id)] || absorbed_[static_cast<size_t>(id)]) continue;

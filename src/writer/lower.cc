@@ -71,10 +71,12 @@ Result<Program> Lowering::run() {
   for (size_t i = 0; i < graph_.inputs.size(); ++i) {
     Node input;
     input.kind = Kind::kInput;
+    const bool constant = graph_.inputs[i].kind == task::GraphInput::Kind::kConstant;
     input.dtype = graph_.inputs[i].value.dtype;
+    if (constant) input.dtype = compute_type(input.dtype);  // its table is in the source
     input.shape = graph_.inputs[i].value.shape;
     input.input = static_cast<int>(i);
-    values_[graph_.inputs[i].value.name] = append(std::move(input));
+    values_[graph_.inputs[i].value.name] = cast(append(std::move(input)), graph_.inputs[i].value.dtype);
   }
   for (size_t i = 0; i < graph_.nodes.size() && !error_; ++i) {
     current_ = &graph_.nodes[i];
@@ -90,11 +92,21 @@ Result<Program> Lowering::run() {
   for (const auto* list : {&graph_.outputs, &graph_.mutations}) {
     for (const task::GraphResult& output : *list) {
       if (error_) return *error_;
+      if (output.constant) {
+        program_.outputs.push_back({constant_output(*output.constant), output.name});
+        continue;
+      }
       program_.outputs.push_back({lookup(output.value), output.name});
     }
   }
   if (error_) return *error_;
   return std::move(program_);
+}
+
+int Lowering::constant_output(const Argument& value) {
+  const bool truth = std::holds_alternative<bool>(value.value), real = std::holds_alternative<double>(value.value);
+  const DType dtype = truth ? DType::kBool : real ? DType::kFloat64 : DType::kInt64;
+  return constant(as_number(value).value_or(0), dtype);
 }
 
 std::string Lowering::overload() const { return split_overload(current_->op).second; }

@@ -83,6 +83,7 @@ class Lowering {
   int gather(int source, std::vector<int> indices, Shape shape, Indices map);
 
  private:
+  int constant_output(const task::Argument& value);
   int lookup(const std::string& name);
 
   const task::Graph& graph_;

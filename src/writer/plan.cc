@@ -19,6 +19,28 @@ std::string identifier(const std::string& text) {
   return name;
 }
 
+/// Names that emitted sources use for themselves, or that the language keeps: loop variables, values, preludes.
+bool reserved(const std::string& name) {
+  static const std::set<std::string> words{
+      "alignas",  "auto",           "bool",     "break",     "call",      "case",     "char",
+      "class",    "config",         "const",    "constexpr", "continue",  "data",     "default",
+      "delete",   "dnnl",           "do",       "double",    "else",      "end",      "enum",
+      "explicit", "extern",         "false",    "find",      "float",     "for",      "friend",
+      "goto",     "head",           "if",       "inline",    "int",       "kLanes",   "library_workspace",
+      "long",     "matches",        "math",     "namespace", "new",       "nullptr",  "operator",
+      "packed",   "parallel_rows",  "private",  "public",    "register",  "return",   "run",
+      "scratch",  "short",          "signed",   "sizeof",    "source",    "state",    "static",
+      "stop",     "stream",         "struct",   "switch",    "template",  "this",     "thread",
+      "throw",    "true",           "try",      "typename",  "union",     "unsigned", "using",
+      "virtual",  "void",           "volatile", "while",     "bag",       "at",       "ahead",
+      "weight",   "members",        "factor",   "begin",     "first_row", "last_row", "first_bag",
+      "last_bag", "scratch_offset", "prepare",  "forward",   "accepts"};
+  static const std::set<std::string> counted{"i",   "v",   "k",   "d",   "l",    "sum", "prod",
+                                             "max", "min", "any", "all", "part", "row", "workload"};
+  if (words.count(name) || name.rfind("to_", 0) == 0 || name.rfind("row_", 0) == 0) return true;
+  return counted.count(name.substr(0, name.find_last_not_of("0123456789hl_") + 1)) > 0;
+}
+
 /// Nodes and buffers a kernel touches, from its roots down to what it finds in memory.
 class Reach {
  public:
@@ -73,7 +95,7 @@ void hoist_to_prepare(WorkloadPlan& plan) {
     bool fixed = !kernel.reads.empty() && std::holds_alternative<RowsKernel>(kernel.work);
     for (const int read : kernel.reads) {
       const Place place = plan.buffer(read).place;
-      fixed = fixed && (place == Place::kWeight || place == Place::kPacked);
+      fixed = fixed && (place == Place::kWeight || place == Place::kPacked || place == Place::kConstant);
     }
     for (const Buffer& buffer : plan.buffers) {
       if (buffer.producer == static_cast<int>(at) && buffer.place == Place::kOutput) fixed = false;
@@ -86,18 +108,21 @@ void hoist_to_prepare(WorkloadPlan& plan) {
 }
 
 void name_buffers(WorkloadPlan& plan) {
-  std::set<std::string> taken{"call", "row", "scratch", "begin", "end", "stream", "config", "thread", "auto", "int"};
+  std::set<std::string> taken;
   for (Buffer& buffer : plan.buffers) {
     const Node& node = plan.node(buffer.node);
     std::string name = buffer.source;
     if (node.input >= 0 && buffer.producer < 0) {
       buffer.source = plan.graph.inputs[static_cast<size_t>(node.input)].source;
-      name = buffer.source;
+      name = buffer.place == Place::kConstant ? plan.graph.inputs[static_cast<size_t>(node.input)].value.name
+                                              : buffer.source;
     } else if (buffer.place != Place::kOutput) {
       name = node.origin < 0 ? "copy" : plan.graph.nodes[static_cast<size_t>(node.origin)].name + "_value";
     }
-    std::string unique = identifier(name);
-    for (int i = 2; !taken.insert(unique).second; ++i) unique = identifier(name) + "_" + std::to_string(i);
+    name = identifier(name);
+    if (reserved(name)) name += "_tensor";
+    std::string unique = name;
+    for (int i = 2; !taken.insert(unique).second; ++i) unique = name + "_" + std::to_string(i);
     buffer.name = unique;
   }
 }

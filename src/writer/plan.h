@@ -13,7 +13,7 @@
 
 namespace ww::writer {
 
-enum class Place { kInput, kWeight, kOutput, kWorkspace, kPacked };
+enum class Place { kInput, kWeight, kConstant, kOutput, kWorkspace, kPacked };
 
 /// Memory of one value, contiguous and row-major. `name` is the value's in emitted source.
 struct Buffer {
