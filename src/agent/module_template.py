@@ -225,8 +225,7 @@ class _Plan:
         with self._lock:
             self._call.threads = torch.get_num_threads()
             self._take_weights(weights)
-            results = [None if spec.get("none") else torch.empty(spec["shape"], dtype=getattr(torch, spec["dtype"]))
-                       for spec in self.workload["outputs"]]
+            results = self._make_results()
             try:
                 for index, value in enumerate(values):
                     self._inputs.lend(index, _settle(value))
@@ -236,7 +235,26 @@ class _Plan:
             finally:
                 self._inputs.take_back()
                 self._outputs.take_back()
+            self._note_mutations(weights)
             return results
+
+    def _make_results(self):
+        """New tensors; buffers that forward changes are written in place."""
+        returned = len(self.workload["outputs"]) - len(self.workload["mutates"])
+        results = [None if spec.get("none") else torch.empty(spec["shape"], dtype=getattr(torch, spec["dtype"]))
+                   for spec in self.workload["outputs"][:returned]]
+        return results + [self._weights.kept[index] for index in self._mutated()]
+
+    def _mutated(self):
+        names = [spec["name"] for spec in self.workload["weights"]]
+        return [names.index(name) for name in self.workload["mutates"]]
+
+    def _note_mutations(self, weights):
+        for index in self._mutated():
+            if self._weights.kept[index] is not weights[index]:
+                weights[index].copy_(self._weights.kept[index])
+            # What was packed may have come from a buffer that is different now.
+            self._versions = None
 
     def _take_weights(self, weights):
         """Lends the weights, and prepares them anew where they were changed or moved."""
@@ -353,8 +371,7 @@ class ModelNew(_reference.Model):
         weights = self._ww_weights(plan.workload)
         inputs = [values[spec["name"]] for spec in plan.workload["inputs"]]
         with torch.no_grad() if not torch.is_inference_mode_enabled() else contextlib.nullcontext():
-            results = plan.run(inputs, weights)
-            return self._ww_return(plan.workload, results)
+            return _build(plan.workload["tree"], plan.run(inputs, weights))
 
     def _ww_values(self, args, kwargs):
         bound = _SIGNATURE.bind(self, *args, **kwargs)
@@ -388,12 +405,6 @@ class ModelNew(_reference.Model):
                           for workload in _FACTS["workloads"])
         raise ValueError("ModelNew of %s was judged for other shapes. Given: %s. Supported: %s."
                          % (_FACTS["task"], got, known))
-
-    def _ww_return(self, workload, results):
-        returned = len(results) - len(workload["mutates"])
-        for spec, result in zip(workload["outputs"][returned:], results[returned:]):
-            functools.reduce(getattr, spec["name"].split("."), self).copy_(result)
-        return _build(workload["tree"], results)
 
 
 _SIGNATURE = inspect.signature(_reference.Model.forward)
