@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <warpwright/solution.h>
 
-#include <utility>
+template <class A, class B>
+struct Pair {};
 
-template <unsigned long... kNumbers>
-unsigned long sum(std::integer_sequence<unsigned long, kNumbers...>) {
-  return (kNumbers + ... + 0);
+template <int kDepth>
+struct Twice {
+  using Type = Pair<typename Twice<kDepth - 1>::Type, typename Twice<kDepth - 1>::Type>;
+};
+template <>
+struct Twice<0> {
+  using Type = int;
+};
+
+template <class A>
+const char* name() {
+  return __PRETTY_FUNCTION__;
 }
 
-int ww_forward(const ww_call*) { return (int)(sum(std::make_integer_sequence<unsigned long, 100'000'000>()) & 1); }
+int ww_forward(const ww_call*) { return name<Twice<40>::Type>()[7]; }
