@@ -21,6 +21,9 @@ struct Timed {
   std::optional<verdict::Ratio> compile_factor;  ///< cached eager over compile
 };
 
+/// A ratio known worse than this is measured again rather than remembered: it would widen every later verdict.
+constexpr double kWidestKept = 1.10;  // high over low
+
 std::string baseline_key(const Bench& bench, const std::string& workload) {
   return bench.baseline_key + "/" + workload;
 }
@@ -40,6 +43,7 @@ void keep_compile(const Bench& bench, const std::string& workload, const timing:
   };
   if (at(Side::kEager) == sides.size() || at(Side::kCompile) == sides.size()) return;
   const auto ratio = estimate_ratio(rounds, at(Side::kCompile), at(Side::kEager), cpu_method());
+  if (ratio.high > kWidestKept * ratio.low) return;
   bench.cache.store("baselines", baseline_key(bench, workload),
                     Json{{"ratio", ratio.ratio}, {"low", ratio.low}, {"high", ratio.high}});
 }
