@@ -225,10 +225,7 @@ bool Fuser::joinable(int id, int kernel) {
 }
 
 bool Fuser::reachable(int id, const Indices& at, int kernel, std::set<std::string>& seen) {
-  if (buffer_of(id) >= 0) {
-    const int producer = plan_.buffer(buffer_of(id)).producer;
-    if (producer != kernel) return producer < kernel;
-  }
+  if (plan_.given(id, kernel)) return true;
   const Node& current = node(id);
   const Index flat = flatten(at, current.shape);
   if (!seen.insert(std::to_string(id) + "@" + flat.text()).second) return true;

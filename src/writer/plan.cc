@@ -225,7 +225,7 @@ std::string work_text(const WorkloadPlan& plan, const Kernel& kernel) {
 
 bool WorkloadPlan::given(int id, int kernel) const {
   const int buffer_id = buffer_of[static_cast<size_t>(id)];
-  return buffer_id >= 0 && buffer(buffer_id).producer != kernel;
+  return buffer_id >= 0 && buffer(buffer_id).producer < kernel;
 }
 
 Result<WorkloadPlan> plan_workload(const task::Graph& graph, const PlanOptions& options) {

@@ -63,12 +63,13 @@ const std::string_view kMathPrelude = R"cpp(
   static inline double abs(double a) { return __builtin_fabs(a); }
   static inline int64_t clamp(int64_t a, int64_t low, int64_t high) { return a < low ? low : a > high ? high : a; }
 
-  // 2^n * exp(r), |r| <= ln(2) / 2; the scale is applied in two steps, so that results down to the smallest numbers
-  // hold.
+  // 2^n * exp(r), |r| <= ln(2) / 2. Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits. Results below
+  // the
+  // smallest normal number are 0.
   static inline float exp(float x) {
-    const float limited = x < -104.0f ? -104.0f : x > 89.0f ? 89.0f : x;
-    const float n = __builtin_fmaf(limited, 1.442695041f, 12582912.0f) - 12582912.0f;
-    const float r = __builtin_fmaf(n, -1.42860677e-6f, __builtin_fmaf(n, -0.693145752f, limited));
+    const float shifted = __builtin_fmaf(x, 1.442695041f, 12582912.0f);
+    const float n = shifted - 12582912.0f;
+    const float r = __builtin_fmaf(n, -1.42860677e-6f, __builtin_fmaf(n, -0.693145752f, x));
     float p = 1.37805939e-3f;
     p = __builtin_fmaf(p, r, 8.37312452e-3f);
     p = __builtin_fmaf(p, r, 4.16695364e-2f);
@@ -76,15 +77,17 @@ const std::string_view kMathPrelude = R"cpp(
     p = __builtin_fmaf(p, r, 4.99999851e-1f);
     p = __builtin_fmaf(p, r, 1.0f);
     p = __builtin_fmaf(p, r, 1.0f);
-    const int32_t whole = (int32_t)n, half = whole >> 1;
-    return p * from_bits((uint32_t)(half + 127) << 23) * from_bits((uint32_t)(whole - half + 127) << 23);
+    float y = from_bits(to_bits(p) + (to_bits(shifted) << 23));
+    y = x < -87.0f ? 0.0f : y;
+    return x > 88.7228394f ? kInfinity : y;
   }
 
   static inline float exp2(float x) {
-    const float n = (x < -200.0f ? -200.0f : x > 200.0f ? 200.0f : x) + 12582912.0f - 12582912.0f;
-    const int32_t whole = (int32_t)n, half = whole >> 1;
-    const float fraction = exp((x - n) * 0.693147181f);
-    return fraction * from_bits((uint32_t)(half + 127) << 23) * from_bits((uint32_t)(whole - half + 127) << 23);
+    const float shifted = x + 12582912.0f;
+    const float fraction = exp((x - (shifted - 12582912.0f)) * 0.693147181f);
+    float y = from_bits(to_bits(fraction) + (to_bits(shifted) << 23));
+    y = x < -125.5f ? 0.0f : y;
+    return x >= 128.0f ? kInfinity : y;
   }
 
   static inline float expm1(float x) {
