@@ -154,7 +154,8 @@ void RowsEmitter::emit_store(const Root& root) {
   addresses_.push_back(address);
   const std::string element = to_storage(buffer.dtype, stored.text);
   const Depth depth = deeper(stored.depth, depth_of(address));
-  if (place(depth) == 0 && vector_index_.low() > 0) return;  // done with the first segment
+  const Index anywhere = flatten(position_of(node(root.node), rows_, dims_), node(root.node).shape);
+  if (place(depth_of(anywhere)) == 0 && vector_index_.low() > 0) return;  // one per row, done with the first segment
   const std::string target = buffer.place == Place::kOutput ? staged_target(root) : "";
   // A value that is the same along a loop it is stored over, or the other way round, goes where both are known.
   const std::string to = target.empty() ? buffer.name + "[" + address.text() : target + "[" + local_position();
