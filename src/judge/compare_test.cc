@@ -105,6 +105,13 @@ TEST(Tolerance, GrowsWithTheReferencesOwnErrorAndWithReductionLength) {
   EXPECT_DOUBLE_EQ(plain.against_eager(0).max, 11 * 1e-5);
 }
 
+TEST(Tolerance, IsANumberWhereTheReferenceMissesAnAllZeroTruth) {
+  Tolerance tolerance(task::Precision::kFp32, {floats(16)}, {floats(16)});
+  const double infinity = std::numeric_limits<double>::infinity();
+  tolerance.calibrate(0, {infinity, infinity});
+  EXPECT_EQ(tolerance.against_truth(0).rms, infinity);
+}
+
 TEST(Tolerance, RefusesTf32RoundingForAnFp32Contract) {
   const Tolerance tolerance(task::Precision::kFp32, {floats(4096)}, {floats(4096)});
   EXPECT_LT(tolerance.against_truth(0).max, std::ldexp(1, -12));

@@ -40,8 +40,10 @@ TensorError floor_of(task::Precision precision, double length) {
 }
 
 Bound scaled(const TensorError& own, const TensorError& least, double extra_own) {
-  return {kMaxErrorMultiple * std::max(own.max, least.max) + extra_own * own.max,
-          kRmsErrorMultiple * std::max(own.rms, least.rms) + extra_own * own.rms};
+  // The reference errs infinitely where the truth is all zeros and it is not; nothing of that is nothing.
+  const auto extra = [&](double error) { return extra_own > 0 ? extra_own * error : 0; };
+  return {kMaxErrorMultiple * std::max(own.max, least.max) + extra(own.max),
+          kRmsErrorMultiple * std::max(own.rms, least.rms) + extra(own.rms)};
 }
 
 }  // namespace
