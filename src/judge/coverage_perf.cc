@@ -38,8 +38,8 @@ class Twins {
  public:
   Twins(const Arguments& arguments, const fs::path& artifact, Reference& reference) : reference_(reference) {
     for (auto& runner : runners_) {
-      auto started =
-          Runner::start({.process = arguments.setup, .artifact = artifact, .workloads = {reference.buffers(0)}});
+      auto started = Runner::start(
+          {.process = arguments.setup, .loadable = {.artifact = artifact}, .workloads = {reference.buffers(0)}});
       WW_CHECK(std::holds_alternative<std::unique_ptr<Runner>>(started), "the solution does not load");
       runner = std::move(std::get<std::unique_ptr<Runner>>(started));
       stop(runner->endpoint());

@@ -182,7 +182,7 @@ void judge_artifact(Bench& bench, const task::Task& task, const build::Artifact&
   };
   bool compile_cached = false;
   const std::vector<Side> sides = sides_for(bench, options, compile_cached);
-  RunnerSetup setup{.process = bench.runner_setup, .artifact = artifact.path, .workloads = {}};
+  RunnerSetup setup{.process = bench.runner_setup, .loadable = {artifact.path, artifact.needs}, .workloads = {}};
   for (size_t w = 0; w < bench.reference.workloads(); w++) setup.workloads.push_back(bench.reference.buffers(w));
   auto started = Runner::start(setup);
   if (const auto* failure = std::get_if<RunnerFailure>(&started)) {

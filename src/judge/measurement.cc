@@ -95,7 +95,7 @@ const timing::BaseEstimator& Measurement::estimator(TwinKind kind) const {
 }
 
 timing::Sample Measurement::bound(Side side, timing::Clocked call) const {
-  if (clock_ == task::ClockPolicy::kDevice) return {call.inner_us, call.inner_us, 0, 0};
+  if (clock_ == task::ClockPolicy::kDevice) return {call.inner_us, call.inner_us, call.inner_us, 0, 0};
   return timing::bound_sample(call, estimator(twin_of(side)));
 }
 

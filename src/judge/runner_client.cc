@@ -47,7 +47,7 @@ std::optional<RunnerFailure> size_refusal(const wire::Report& report, uint64_t l
 
 struct Runner::State {
   explicit State(const RunnerSetup& setup)
-      : process(setup.process, setup.artifact, setup.workloads),
+      : process(setup.process, setup.loadable, setup.workloads),
         limits(setup.process.limits),
         threads(setup.process.threads),
         salt(random_word()) {}
@@ -106,6 +106,8 @@ CallReport Runner::State::measured(wire::Operation operation, CallKind kind, con
 
 Runner::Runner(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Runner::~Runner() = default;
+
+void Runner::limit_calls(milliseconds limit) { state_->limits.call = limit; }
 
 std::variant<std::unique_ptr<Runner>, RunnerFailure> Runner::start(const RunnerSetup& setup) {
   auto state = std::make_unique<State>(setup);

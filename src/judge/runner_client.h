@@ -56,9 +56,14 @@ struct RunnerProcessSetup {
   RunnerLimits limits;
 };
 
+struct Loadable {
+  std::filesystem::path artifact;           ///< solution.so; mounted read-only at /solution/solution.so
+  std::vector<std::string> libraries = {};  ///< sonames it may load: those it links; no other file can be opened
+};
+
 struct RunnerSetup {
   RunnerProcessSetup process;
-  std::filesystem::path artifact;  ///< solution.so; mounted read-only at /solution/solution.so
+  Loadable loadable;
   std::vector<WorkloadBuffers> workloads;
 };
 
@@ -83,6 +88,8 @@ class Runner {
   ~Runner();
 
   int32_t config_count() const;
+  /// For the calls from here on, in place of RunnerLimits::call.
+  void limit_calls(milliseconds limit);
   LentWorkload& lent(size_t workload);
 
   /// Asks the sizes for (workload, config), sets packed and workspace up, then calls ww_prepare if there is one:

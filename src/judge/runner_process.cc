@@ -22,21 +22,22 @@ constexpr nanoseconds kReapLimit = seconds(10);
 // Beside what OpenMP makes: the main thread, and room for a pool that is being replaced.
 constexpr uint32_t kSpareTasks = 8;
 
-sandbox::Process start_program(const RunnerProcessSetup& setup, const fs::path& artifact,
+sandbox::Process start_program(const RunnerProcessSetup& setup, const Loadable& loadable,
                                std::vector<sandbox::HandedFd> fds) {
   // Without a mount namespace paths are the host's.
   const bool own_root = sandbox::probe().has("mount_ns");
   const fs::path program = own_root ? fs::path(wire::kProgramPath) : setup.program;
-  const fs::path solution = own_root ? fs::path(wire::kSolutionPath) : artifact;
+  const fs::path solution = own_root ? fs::path(wire::kSolutionPath) : loadable.artifact;
   sandbox::Spec spec;
   spec.argv = {program.string()};
   spec.env = setup.environment;
   spec.env.push_back("OMP_NUM_THREADS=" + std::to_string(setup.threads));
   sandbox::add_system(spec);
   spec.mounts.push_back({.host = setup.program, .inside = program});
-  if (!artifact.empty()) {
+  if (!loadable.artifact.empty()) {
     spec.argv.push_back(solution.string());
-    spec.mounts.push_back({.host = artifact, .inside = solution});
+    spec.argv.insert(spec.argv.end(), loadable.libraries.begin(), loadable.libraries.end());
+    spec.mounts.push_back({.host = loadable.artifact, .inside = solution});
   }
   spec.limits.memory_bytes = setup.limits.memory_bytes;
   spec.limits.tasks = static_cast<uint32_t>(setup.limits.max_threads) + kSpareTasks;
@@ -101,14 +102,14 @@ std::string printable(std::string_view text) {
   return result;
 }
 
-RunnerProcess::RunnerProcess(const RunnerProcessSetup& setup, const fs::path& artifact,
+RunnerProcess::RunnerProcess(const RunnerProcessSetup& setup, const Loadable& loadable,
                              std::vector<WorkloadBuffers> workloads)
     : memory_(std::move(workloads),
               {.scratch_bytes = setup.limits.scratch_bytes, .twice_bytes = setup.limits.twice_bytes}),
       go_(make_eventfd()),
       done_(make_pipe()),
       errors_("ww-stderr", kErrorBytes),
-      process_(start_program(setup, artifact,
+      process_(start_program(setup, loadable,
                              {{go_.get(), wire::kGoFd},
                               {done_.write.get(), wire::kDoneFd},
                               {memory_.read_only().fd(), wire::kReadOnlyFd},

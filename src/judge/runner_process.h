@@ -24,9 +24,8 @@ std::string printable(std::string_view text);
 class RunnerProcess {
  public:
   /// Starts it, has it map the memory and lock itself down, and verifies the lock from outside. Nothing hostile has run
-  /// when it returns. `artifact` may be empty (twin). Throws Fault.
-  RunnerProcess(const RunnerProcessSetup& setup, const std::filesystem::path& artifact,
-                std::vector<WorkloadBuffers> workloads);
+  /// when it returns. `loadable.artifact` may be empty (twin). Throws Fault.
+  RunnerProcess(const RunnerProcessSetup& setup, const Loadable& loadable, std::vector<WorkloadBuffers> workloads);
 
   struct Request {
     wire::Operation operation;

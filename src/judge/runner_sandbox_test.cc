@@ -188,7 +188,7 @@ class RunnerSandbox : public testing::Test {
     setup.process.limits.call = milliseconds(400);
     setup.process.limits.memory_bytes = 128u << 20;
     setup.process.limits.scratch_bytes = 1u << 20;
-    setup.artifact = artifact;
+    setup.loadable.artifact = artifact;
     setup.workloads = {add_workload()};
     return setup;
   }

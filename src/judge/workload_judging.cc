@@ -22,6 +22,9 @@ constexpr int kTruthTrials = 5;     // design.md 4.6: fp64 in at least five tria
 constexpr int kRoundsPerBlock = 6;  // with the same weights and placement
 constexpr int kWarmupCap = 6;
 constexpr double kWarmupAgreement = 0.2;
+/// A call of the solution may take so many times what eager took, and at least the second figure.
+constexpr double kCallLimitOverEager = 100;
+constexpr milliseconds kLeastCallLimit{5000};
 constexpr double kTuneBudget_s = 1.5;  // of trying configs, per workload
 constexpr int kFinalists = 3;
 /// Honey rounds look for stale, cached or gated work, whose errors are near 1; their inputs can be ill-conditioned.
@@ -146,6 +149,10 @@ void WorkloadJudging::calibrate() {
       tolerance_.calibrate(k, own.error);
     }
   }
+  const double eager_ms = parties_.reference.timed(workload_, Side::kEager).outer_us / 1e3;
+  parties_.reference.collect(workload_);
+  const milliseconds limit(static_cast<int64_t>(kCallLimitOverEager * eager_ms));
+  parties_.runner.limit_calls(std::max(limit, kLeastCallLimit));
 }
 
 std::optional<Found> WorkloadJudging::new_weights() {

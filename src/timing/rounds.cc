@@ -18,25 +18,21 @@ constexpr double kLowTail = 0.025, kHighTail = 0.975;
 /// Growth of the number of rounds between two looks of the stopping rule.
 constexpr double kLookGrowth = 1.4;
 
-std::vector<double> lows(std::span<const Sample> side) {
+std::vector<double> values_of(std::span<const Sample> side, double Sample::*field) {
   std::vector<double> values;
   values.reserve(side.size());
-  for (const Sample& sample : side) values.push_back(sample.low_us);
+  for (const Sample& sample : side) values.push_back(sample.*field);
   return values;
 }
 
-std::vector<double> highs(std::span<const Sample> side) {
-  std::vector<double> values;
-  values.reserve(side.size());
-  for (const Sample& sample : side) values.push_back(sample.high_us);
-  return values;
-}
-
-/// Both ends of one side's samples, ready for resampling.
+/// One side's samples, ready for resampling.
 struct Ends {
-  BlockedValues low, high;
+  BlockedValues low, time, high;
 
-  Ends(std::span<const Sample> side, size_t blocks) : low(lows(side), blocks), high(highs(side), blocks) {}
+  Ends(std::span<const Sample> side, size_t blocks)
+      : low(values_of(side, &Sample::low_us), blocks),
+        time(values_of(side, &Sample::time_us), blocks),
+        high(values_of(side, &Sample::high_us), blocks) {}
 };
 
 /// A figure on all data and on each draw, as logarithms: the plain one, and the two that lean on the clock's error.
@@ -65,29 +61,25 @@ RatioEstimate interval(LogFigures figures, double widening, double floor) {
 void add_ratio(const Ends& solution, const Ends& baseline, double q, double weight, const BlockDraws& draws,
                LogFigures& figures) {
   struct Logs {
-    double s_low, s_high, b_low, b_high;
+    double low, time, high;
   };
-  const auto logs = [&](std::span<const uint16_t> counts) {
-    return Logs{std::log(solution.low.quantile(q, counts)), std::log(solution.high.quantile(q, counts)),
-                std::log(baseline.low.quantile(q, counts)), std::log(baseline.high.quantile(q, counts))};
+  const auto logs = [q](const Ends& side, std::span<const uint16_t> counts) {
+    return Logs{std::log(side.low.quantile(q, counts)), std::log(side.time.quantile(q, counts)),
+                std::log(side.high.quantile(q, counts))};
   };
-  const Logs all = logs(draws.each_once());
-  figures.plain += weight * (all.b_low - all.s_low);
-  figures.lower += weight * (all.b_low - all.s_high);
-  figures.upper += weight * (all.b_high - all.s_low);
+  const auto add = [&](std::span<const uint16_t> counts, double& plain, double& lower, double& upper) {
+    const Logs s = logs(solution, counts), b = logs(baseline, counts);
+    plain += weight * (b.time - s.time);
+    lower += weight * (b.low - s.high);
+    upper += weight * (b.high - s.low);
+  };
+  add(draws.each_once(), figures.plain, figures.lower, figures.upper);
   for (size_t i = 0; i < draws.size(); i++) {
-    const Logs drawn = logs(draws.counts(i));
-    figures.plain_draws[i] += weight * (drawn.b_low - drawn.s_low);
-    figures.lower_draws[i] += weight * (drawn.b_low - drawn.s_high);
-    figures.upper_draws[i] += weight * (drawn.b_high - drawn.s_low);
+    add(draws.counts(i), figures.plain_draws[i], figures.lower_draws[i], figures.upper_draws[i]);
   }
 }
 
-double median_of(std::span<const Sample> side, double Sample::*field) {
-  std::vector<double> values;
-  for (const Sample& sample : side) values.push_back(sample.*field);
-  return quantile(std::move(values), 0.5);
-}
+double median_of(std::span<const Sample> side, double Sample::*field) { return quantile(values_of(side, field), 0.5); }
 
 }  // namespace
 
@@ -132,9 +124,10 @@ TimeEstimate estimate_time(const Rounds& rounds, size_t side, const Method& meth
   const double widening = widening_for(blocks);
   const double down = reach(low, std::move(low_draws), kLowTail, widening);
   const double up = reach(high, std::move(high_draws), kHighTail, widening);
-  return {.time_us = low,
-          .low_us = std::max(0.0, std::min(low + down, low * (1 - method.floor))),
-          .high_us = std::max(high + up, high * (1 + method.floor)),
+  const double time = ends.time.quantile(method.quantile, draws.each_once());
+  return {.time_us = time,
+          .low_us = std::max(0.0, std::min(low + down, time * (1 - method.floor))),
+          .high_us = std::max(high + up, time * (1 + method.floor)),
           .base_us = median_of(samples, &Sample::base_us),
           .error_us = median_of(samples, &Sample::error_us),
           .samples = samples.size(),

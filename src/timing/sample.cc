@@ -106,7 +106,8 @@ Base BaseEstimator::for_outer(double outer_us) const { return at(outer_us - at(0
 Sample bound_sample(Clocked call, Base base) {
   const double ours = call.outer_us - base.base_us;
   const double low = std::max({call.inner_us, ours - base.error_us, kResolutionUs});
-  return {low, std::max(low, ours + base.error_us), base.base_us, base.error_us};
+  const double time = std::max(low, ours);
+  return {low, time, std::max(low, ours + base.error_us), base.base_us, base.error_us};
 }
 
 Sample bound_sample(Clocked call, const BaseEstimator& estimator) {

@@ -62,9 +62,11 @@ class BaseEstimator {
 };
 
 /// A call's time lies in [low_us, high_us]: max(inner, outer - base - error) to max(inner, outer - base + error), so
-/// that a false claim moves a time by no more than the error that is stated. low_us is the sample's time.
+/// that a false claim moves an interval's far end not at all and its near end by no more than the error that is stated.
+/// time_us = max(inner, outer - base) is the best single figure: no claim moves it below what the outer clock says.
 struct Sample {
   double low_us = 0;
+  double time_us = 0;
   double high_us = 0;
   double base_us = 0;
   double error_us = 0;

@@ -4,6 +4,7 @@
 // one done record, and waits again. From kLoad on its own code and data are the solution's to change, so that nothing
 // it says afterwards is more than a claim. Of its own it then uses nothing but the loader, OpenMP and system calls.
 #include <dlfcn.h>
+#include <link.h>
 #include <omp.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -12,7 +13,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/fault.h"
@@ -74,13 +78,35 @@ Arenas map_arenas() {
   return arenas;
 }
 
-int32_t confine(const char* solution, Report& report) {
+/// What this process was started to load: argv.
+struct Loadable {
+  const char* solution = "";           ///< "" for a twin
+  std::vector<const char*> libraries;  ///< what the solution links, by soname
+};
+
+int append_path(dl_phdr_info* object, size_t, void* paths) {
+  // The program itself has no name, the kernel's own object no path.
+  if (object->dlpi_name[0] == '/')
+    static_cast<std::vector<std::filesystem::path>*>(paths)->emplace_back(object->dlpi_name);
+  return 0;
+}
+
+/// Loads what the solution links while we can still be trusted, and lists all that is loaded: these files alone stay
+/// readable, so that a solution cannot load what its contract does not allow.
+std::vector<std::filesystem::path> loaded_libraries(const Loadable& loadable) {
+  for (const char* library : loadable.libraries) ::dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+  std::vector<std::filesystem::path> paths;
+  ::dl_iterate_phdr(append_path, &paths);
+  return paths;
+}
+
+int32_t confine(const Loadable& loadable, Report& report) {
   try {
-    // What dlopen of a solution and of the libraries it may link needs, and what OpenMP reads to count cores.
+    // Beside the libraries: what OpenMP reads to count cores.
+    std::vector<std::filesystem::path> readable = loaded_libraries(loadable);
+    readable.insert(readable.end(), {loadable.solution, "/etc/ld.so.cache", "/sys/devices/system/cpu"});
     const auto isolation =
-        sandbox::confine_this_process({.readable = {solution, "/usr/lib", "/usr/lib64", "/lib", "/lib64",
-                                                    "/etc/ld.so.cache", "/sys/devices/system/cpu"},
-                                       .denial_fd = wire::kDenialFd});
+        sandbox::confine_this_process({.readable = std::move(readable), .denial_fd = wire::kDenialFd});
     report.has_landlock = isolation.has("landlock");
     report.has_seccomp = isolation.has("seccomp");
     return wire::kOk;
@@ -133,12 +159,12 @@ int32_t spin(int threads, nanoseconds length) {
   return wire::kOk;
 }
 
-int32_t perform(const char* solution, const CallBlock& block, Report& report, Functions& functions) {
+int32_t perform(const Loadable& loadable, const CallBlock& block, Report& report, Functions& functions) {
   switch (block.operation) {
     case Operation::kEnter:
-      return confine(solution, report);
+      return confine(loadable, report);
     case Operation::kLoad:
-      return load(solution, report, functions);
+      return load(loadable.solution, report, functions);
     case Operation::kSizes:
       return ask_sizes(report, functions, block.call);
     case Operation::kPrepare:
@@ -168,14 +194,14 @@ void report_done(const DoneRecord& record) {
   if (count != sizeof record) ::_exit(EXIT_FAILURE);
 }
 
-[[noreturn]] void serve(const char* solution) {
+[[noreturn]] void serve(const Loadable& loadable) {
   wait_for_token();
   const Arenas arenas = map_arenas();
   Functions functions;
   for (;;) {
     const uint64_t sequence = arenas.block().sequence;
     const nanoseconds start = now();
-    const int32_t status = perform(solution, arenas.block(), arenas.report(), functions);
+    const int32_t status = perform(loadable, arenas.block(), arenas.report(), functions);
     const nanoseconds inner = now() - start;
     report_done({sequence, inner.count(), status, 0});
     wait_for_token();
@@ -185,10 +211,12 @@ void report_done(const DoneRecord& record) {
 }  // namespace
 }  // namespace ww::judge
 
-/// ww-runner [SOLUTION]: a twin has none.
+/// ww-runner [SOLUTION [LIBRARY...]]: a twin has none.
 int main(int argc, char** argv) {
   try {
-    ww::judge::serve(argc > 1 ? argv[1] : "");
+    ww::judge::Loadable loadable;
+    if (argc > 1) loadable = {argv[1], {argv + 2, argv + argc}};
+    ww::judge::serve(loadable);
   } catch (const ww::Fault& fault) {
     // Only before kEnter was answered: the judge reads it as the reason of the exit.
     const std::string_view text = fault.what();
