@@ -10,6 +10,7 @@
 
 #include "base/fault.h"
 #include "base/json.h"
+#include "judge/priority.h"
 #include "judge/referee_link.h"
 #include "judge/referee_process.h"
 
@@ -222,6 +223,7 @@ std::unique_ptr<RefereeChild> RefereeParent::open(int threads, bool twin) {
   }
   state->pidfd = Fd(static_cast<int>(::syscall(SYS_pidfd_open, hello.sender, 0)));
   if (!state->pidfd.valid()) throw_errno("watching a child of the referee");
+  prefer(hello.sender);
   state->endpoint = {.pid = hello.sender, .our_child = false, .go_fd = state->go.get(), .done_fd = state->done.get()};
   return std::unique_ptr<RefereeChild>(new RefereeChild(std::move(state)));
 }

@@ -11,6 +11,7 @@
 #include "base/fault.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "judge/priority.h"
 #include "sandbox/isolation.h"
 
 namespace ww::judge {
@@ -119,6 +120,7 @@ RunnerProcess::RunnerProcess(const RunnerProcessSetup& setup, const Loadable& lo
   // The only writer left is the runner: its end, or its closing, shows.
   done_.write.reset();
   endpoint_ = {process_.pid(), true, go_.get(), done_.read.get()};
+  prefer(process_.pid());
   enter(setup.limits.load);
 }
 

@@ -21,6 +21,7 @@
 
 #include "base/fault.h"
 #include "base/fd.h"
+#include "judge/priority.h"
 
 namespace ww::judge {
 namespace {
@@ -243,6 +244,7 @@ CallTimes timed_call(const Endpoint& endpoint, uint64_t sequence, const std::fun
     if (errno == ESRCH) return call;
     throw_errno("watching a process");
   }
+  const Foremost foremost;
   if (!stop(endpoint)) return call;
   call.stray_records = drain_records(endpoint.done_fd);
   if (!put_token(endpoint.go_fd)) {

@@ -53,6 +53,7 @@ class Fuser {
   std::optional<Operand> strided(int id) const;
   Operand operand(int id);
   void absorb_epilogue(ContractionKernel& kernel, int& last);
+  static bool append_epilogue(ContractionKernel& kernel, const Epilogue& step);
   bool absorb_map(ContractionKernel& kernel, int user, int last);
   std::optional<Epilogue> binary_epilogue(const Node& user, int other, const Shape& shape) const;
   std::optional<double> scalar(int id) const;

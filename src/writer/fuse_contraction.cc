@@ -86,31 +86,46 @@ bool Fuser::absorb_map(ContractionKernel& kernel, int user, int last) {
   Epilogue epilogue;
   if (functions.count(map.op)) {
     epilogue.op = map.op;
-    kernel.epilogue.push_back(epilogue);
-    return true;
+    return append_epilogue(kernel, epilogue);
   }
   if (map.operands.size() != 2 || map.operands[0] == map.operands[1]) return false;
   const bool first = map.operands[0] == last;
   const int other = map.operands[first ? 1 : 0];
   if (const std::optional<double> value = scalar(other)) {
     epilogue.kind = Epilogue::Kind::kLinear;
-    if (map.op == "add")
+    if (map.op == "add") {
       epilogue.shift = *value;
-    else if (map.op == "mul")
+    } else if (map.op == "mul") {
       epilogue.scale = *value;
-    else if (map.op == "sub" && first)
+    } else if (map.op == "sub" && first) {
       epilogue.shift = -*value;
-    else if (map.op == "div" && first)
+    } else if (map.op == "div" && first) {
       epilogue.scale = 1 / *value;
-    else
+    } else {
       return false;
-    kernel.epilogue.push_back(epilogue);
-    return true;
+    }
+    return append_epilogue(kernel, epilogue);
   }
   if (node(kernel.node).kind == Kind::kConv) return false;
   const std::optional<Epilogue> binary = binary_epilogue(map, other, node(kernel.node).shape);
   if (binary) kernel.epilogue.push_back(*binary);
   return binary.has_value();
+}
+
+// Linear steps in a row are one. oneDNN 2.6 gives a second step of the same function the first one's constants.
+bool Fuser::append_epilogue(ContractionKernel& kernel, const Epilogue& step) {
+  std::vector<Epilogue>& steps = kernel.epilogue;
+  const bool linear = step.kind == Epilogue::Kind::kLinear;
+  if (linear && !steps.empty() && steps.back().kind == step.kind) {
+    steps.back().shift = steps.back().shift * step.scale + step.shift;
+    steps.back().scale *= step.scale;
+    return true;
+  }
+  const bool known = std::any_of(steps.begin(), steps.end(), [&](const Epilogue& earlier) {
+    return earlier.kind == step.kind && earlier.op == step.op;
+  });
+  if (!known) steps.push_back(step);
+  return !known;
 }
 
 void Fuser::absorb_epilogue(ContractionKernel& kernel, int& last) {

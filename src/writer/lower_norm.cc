@@ -97,12 +97,30 @@ void batch_norm(Lowering& lowering) {
   lowering.define(affine(lowering, y, scale, lowering.optional_tensor(2, "bias"), at));
 }
 
+// a . b / (max(|a|, eps) * max(|b|, eps))
+void cosine_similarity(Lowering& lowering) {
+  const DType type = compute_type(lowering.result().dtype);
+  const int a = lowering.operand(0, "x1", type), b = lowering.operand(1, "x2", type);
+  const int product = lowering.apply("mul", {a, b});
+  const size_t dim = Lowering::wrap(lowering.integer(2, "dim", 1), lowering.shape(product).size());
+  const double eps = lowering.number(3, "eps", 1e-8);
+  const Shape shape = lowering.shape(product);
+  const auto length = [&](int x) {
+    const int whole = lowering.broadcast(x, shape);
+    const int squares = lowering.reduce("sum", lowering.apply("mul", {whole, whole}), {dim}, false);
+    return lowering.apply("max", lowering.apply("sqrt", {squares}), eps);
+  };
+  const int sizes = lowering.apply("mul", {length(a), length(b)});
+  lowering.define(lowering.apply("div", {lowering.reduce("sum", product, {dim}, false), sizes}));
+}
+
 }  // namespace
 
 void add_norm_handlers(HandlerTable& table) {
   table.insert({{"aten.layer_norm", layer_norm},
                 {"aten.native_layer_norm", layer_norm},
                 {"aten.rms_norm", rms_norm},
+                {"aten.cosine_similarity", cosine_similarity},
                 {"aten.group_norm", group_norm},
                 {"aten.instance_norm", instance_norm},
                 {"aten.batch_norm", batch_norm},

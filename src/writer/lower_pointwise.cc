@@ -128,6 +128,36 @@ void gelu(Lowering& lowering) {
   lowering.define(lowering.map(tanh ? "gelu_tanh" : "gelu", type, {lowering.operand(0, "self", type)}));
 }
 
+// The first half times the sigmoid of the second.
+void gated_linear(Lowering& lowering) {
+  const int x = lowering.widen(lowering.tensor(0));
+  const size_t dim = Lowering::wrap(lowering.integer(1, "dim", -1), lowering.shape(x).size());
+  const Shape half = lowering.result().shape;
+  const Indices first = output_variables(half);
+  Indices second = first;
+  second[dim] = second[dim] + half[dim];
+  const int gate = lowering.apply("sigmoid", {lowering.view(x, half, second)});
+  lowering.define(lowering.apply("mul", {lowering.view(x, half, first), gate}));
+}
+
+void square(Lowering& lowering) {
+  const int x = lowering.cast(lowering.tensor(0), result_type(lowering));
+  lowering.define(lowering.map("mul", lowering.node(x).dtype, {x, x}));
+}
+
+void threshold(Lowering& lowering) {
+  const DType type = result_type(lowering);
+  const int x = lowering.operand(0, "self", type);
+  const int above = lowering.map("gt", DType::kBool, {x, lowering.operand(1, "threshold", type)});
+  lowering.define(lowering.map("where", type, {above, x, lowering.operand(2, "value", type)}));
+}
+
+void outer(Lowering& lowering) {
+  const DType type = result_type(lowering);
+  const int column = lowering.unsqueeze(lowering.operand(0, "self", type), 1);
+  lowering.define(lowering.map("mul", type, {column, lowering.operand(1, "vec2", type)}));
+}
+
 void leaky_relu(Lowering& lowering) {
   const int x = lowering.operand(0, "self", result_type(lowering));
   const int positive = lowering.map("gt", DType::kBool, {x, lowering.constant(0, lowering.node(x).dtype)});
@@ -309,6 +339,10 @@ void add_pointwise_handlers(HandlerTable& table) {
                 {"aten.silu", unary<kSilu>},
                 {"aten.reciprocal", unary<kReciprocal>}});
   table.insert({{"aten.gelu", gelu},
+                {"aten.glu", gated_linear},
+                {"aten.square", square},
+                {"aten.threshold", threshold},
+                {"aten.outer", outer},
                 {"aten.leaky_relu", leaky_relu},
                 {"aten.elu", elu},
                 {"aten.selu", elu},

@@ -79,8 +79,8 @@ void variance(Lowering& lowering) {
   const bool no_dims = second && std::holds_alternative<bool>(second->value);
   const auto dims = no_dims ? reduced_dims(lowering, x, 99, "") : reduced_dims(lowering, x, 1);
   double correction = lowering.number(99, "correction", 1);
-  if (lowering.overload() == "dim") correction = flag(lowering, 2, "unbiased") ? 1 : 0;
-  if (no_dims) correction = flag(lowering, 1, "unbiased") ? 1 : 0;
+  if (lowering.overload() == "dim") correction = lowering.integer(2, "unbiased", 1) != 0 ? 1 : 0;
+  if (no_dims) correction = lowering.integer(1, "unbiased", 1) != 0 ? 1 : 0;
   const bool keep = lowering.overload() == "correction" ? flag(lowering, 99, "keepdim") : flag(lowering, 3, "keepdim");
   double count = 1;
   for (const size_t dim : dims) count *= static_cast<double>(lowering.shape(x)[dim]);
@@ -215,18 +215,59 @@ void cross_entropy(Lowering& lowering) {
   negative_log_likelihood(lowering, scores, lowering.tensor(1, "target"), 2);
 }
 
-// Losses of two tensors: elementwise part, then 0 none, 1 mean, 2 sum.
+// none, mean, sum
+void reduce_loss(Lowering& lowering, int loss, int64_t kind) {
+  if (kind == 0) return lowering.define(loss);
+  const auto everything = reduced_dims(lowering, loss, 99, "");
+  lowering.define(kind == 1 ? mean(lowering, loss, everything, false)
+                            : lowering.reduce("sum", loss, everything, false));
+}
+
 void pair_loss(Lowering& lowering) {
   const DType type = compute_type(lowering.result().dtype);
   const int difference =
       lowering.map("sub", type, {lowering.operand(0, "self", type), lowering.operand(1, "target", type)});
   const bool squared = lowering.current().op.rfind("aten.mse_loss", 0) == 0;
   const int loss = squared ? lowering.apply("mul", {difference, difference}) : lowering.apply("abs", {difference});
-  const int64_t kind = lowering.integer(2, "reduction", 1);
-  if (kind == 0) return lowering.define(loss);
-  const auto everything = reduced_dims(lowering, loss, 99, "");
-  lowering.define(kind == 1 ? mean(lowering, loss, everything, false)
-                            : lowering.reduce("sum", loss, everything, false));
+  reduce_loss(lowering, loss, lowering.integer(2, "reduction", 1));
+}
+
+// Quadratic below the threshold, linear beyond: d * d / 2 / beta and |d| - beta / 2; Huber's is beta times that.
+void smooth_loss(Lowering& lowering) {
+  const DType type = compute_type(lowering.result().dtype);
+  const bool huber = lowering.current().op.rfind("aten.huber_loss", 0) == 0;
+  const double beta = lowering.number(3, huber ? "delta" : "beta", 1);
+  const int difference =
+      lowering.map("sub", type, {lowering.operand(0, "self", type), lowering.operand(1, "target", type)});
+  const int size = lowering.apply("abs", {difference});
+  const int near = lowering.apply("mul", lowering.apply("mul", {size, size}), huber ? 0.5 : 0.5 / beta);
+  const int far = lowering.apply("mul", lowering.apply("add", size, -beta / 2), huber ? beta : 1);
+  const int inside = lowering.map("lt", DType::kBool, {size, lowering.constant(beta, type)});
+  reduce_loss(lowering, lowering.map("where", type, {inside, near, far}), lowering.integer(2, "reduction", 1));
+}
+
+// target * (log(target) - input), 0 where the target is 0.
+void kl_divergence(Lowering& lowering) {
+  const DType type = compute_type(lowering.result().dtype);
+  const int input = lowering.operand(0, "self", type), target = lowering.operand(1, "target", type);
+  const bool logarithms = lowering.integer(3, "log_target", 0) != 0;
+  const int weight = logarithms ? lowering.apply("exp", {target}) : target;
+  const int logarithm = logarithms ? target : lowering.apply("log", {target});
+  const int loss = lowering.apply("mul", {weight, lowering.apply("sub", {logarithm, input})});
+  const int zero = lowering.constant(0, type);
+  const int positive = lowering.map("gt", DType::kBool, {weight, zero});
+  reduce_loss(lowering, lowering.map("where", type, {positive, loss, zero}), lowering.integer(2, "reduction", 1));
+}
+
+// max(x, 0) - x * target + log(1 + exp(-|x|))
+void logistic_loss(Lowering& lowering) {
+  const DType type = compute_type(lowering.result().dtype);
+  if (lowering.has(2, "weight") || lowering.has(3, "pos_weight")) return lowering.refuse("with weights");
+  const int x = lowering.operand(0, "self", type), target = lowering.operand(1, "target", type);
+  const int decay = lowering.apply("exp", {lowering.apply("neg", {lowering.apply("abs", {x})})});
+  const int linear = lowering.apply("sub", {lowering.apply("relu", {x}), lowering.apply("mul", {x, target})});
+  const int loss = lowering.apply("add", {linear, lowering.apply("log1p", {decay})});
+  reduce_loss(lowering, loss, lowering.integer(4, "reduction", 1));
 }
 
 constexpr char kProd[] = "prod", kMax[] = "max", kMin[] = "min", kAny[] = "any", kAll[] = "all";
@@ -260,6 +301,10 @@ void add_reduction_handlers(HandlerTable& table) {
                 {"aten.nll_loss_forward", nll_loss},
                 {"aten.cross_entropy_loss", cross_entropy},
                 {"aten.mse_loss", pair_loss},
+                {"aten.smooth_l1_loss", smooth_loss},
+                {"aten.huber_loss", smooth_loss},
+                {"aten.kl_div", kl_divergence},
+                {"aten.binary_cross_entropy_with_logits", logistic_loss},
                 {"aten.l1_loss", pair_loss}});
 }
 

@@ -189,6 +189,51 @@ void fill(Lowering& lowering) {
   lowering.define(lowering.broadcast(lowering.constant(value, lowering.result().dtype), lowering.result().shape));
 }
 
+// Elements that leave at one end of a dimension come back at the other.
+void roll(Lowering& lowering) {
+  const int x = lowering.tensor(0);
+  const Shape shape = lowering.shape(x);
+  const std::vector<int64_t> shifts = lowering.integers(1, "shifts"), dims = lowering.integers(2, "dims");
+  if (dims.size() != shifts.size()) return lowering.refuse("of the flattened tensor");
+  int result = x;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const size_t dim = Lowering::wrap(dims[i], shape.size());
+    const int64_t back = ((shifts[i] % shape[dim]) + shape[dim]) % shape[dim];
+    if (back == 0) continue;
+    const int tail = slice(lowering, result, dim, shape[dim] - back, 1, back);
+    result = cat(lowering, {tail, slice(lowering, result, dim, 0, 1, shape[dim] - back)}, dim);
+  }
+  lowering.define(result);
+}
+
+void broadcast_tensors(Lowering& lowering) {
+  const std::vector<int> given = lowering.tensors(0, "tensors");
+  for (size_t i = 0; i < given.size() && i < lowering.current().outputs.size(); ++i) {
+    lowering.define(lowering.broadcast(given[i], lowering.result(i).shape), i);
+  }
+}
+
+// (.., c * r * r, h, w) to (.., c, h * r, w * r), and back.
+void pixel_shuffle(Lowering& lowering) {
+  const int x = lowering.tensor(0);
+  const bool back = lowering.current().op.rfind("aten.pixel_unshuffle", 0) == 0;
+  const int64_t r = lowering.integer(1, back ? "downscale_factor" : "upscale_factor", 1);
+  const Shape from = lowering.shape(x), to = lowering.result().shape;
+  const size_t rank = from.size();
+  Indices map = output_variables(to);
+  const Index c = map[rank - 3], h = map[rank - 2], w = map[rank - 1];
+  if (back) {
+    map[rank - 3] = quotient(c, r * r);
+    map[rank - 2] = h * r + remainder(quotient(c, r), r);
+    map[rank - 1] = w * r + remainder(c, r);
+  } else {
+    map[rank - 3] = c * (r * r) + remainder(h, r) * r + remainder(w, r);
+    map[rank - 2] = quotient(h, r);
+    map[rank - 1] = quotient(w, r);
+  }
+  lowering.define(lowering.view(x, to, std::move(map)));
+}
+
 void arange(Lowering& lowering) {
   const bool from_start = lowering.overload() != "default";
   const double start = from_start ? lowering.number(0, "start", 0) : 0;
@@ -242,6 +287,10 @@ void add_shape_handlers(HandlerTable& table) {
                 {"aten.cat", cat_handler},
                 {"aten.stack", stack},
                 {"aten.flip", flip},
+                {"aten.roll", roll},
+                {"aten.broadcast_tensors", broadcast_tensors},
+                {"aten.pixel_shuffle", pixel_shuffle},
+                {"aten.pixel_unshuffle", pixel_shuffle},
                 {"aten.repeat", repeat},
                 {"aten.tile", repeat},
                 {"aten.repeat_interleave", repeat_interleave},

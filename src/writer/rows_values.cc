@@ -260,7 +260,8 @@ RowsEmitter::Value RowsEmitter::window_value(int id, const Indices& at) {
     }
     const Value part = value(current.operands[0], where);
     const double nothing = current.op == "sum" ? 0 : -std::numeric_limits<double>::infinity();
-    if (part.text == literal(nothing, current.dtype) && tap + 1 < elements(window)) continue;
+    const bool last = tap + 1 == elements(window);
+    if (part.text == literal(nothing, current.dtype) && (result || !last)) continue;
     if (!result) {
       result = part;
       continue;
