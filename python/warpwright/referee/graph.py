@@ -6,6 +6,7 @@ import operator
 
 import torch
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind
+from torch.utils import _pytree as pytree
 
 from warpwright.referee.refusal import describe, limit
 from warpwright.referee.trees import DTYPES, Flattener
@@ -19,16 +20,35 @@ def capture(workload):
     positional, named = workload.arguments
     workload.prepare_run()
     try:
-        with torch.no_grad():
-            program = torch.export.export(workload.model, tuple(positional), named or None, strict=False)
-            # An empty table decomposes nothing that stands for itself, but makes writes into values.
-            program = program.run_decompositions({})
+        program = _export(workload, positional, named)
     except BaseException as error:  # noqa: BLE001: torch.export fails in many ways
         raise limit("capture_failed", describe(error)) from error
     finally:
         workload.dirty = True
         workload.settle()
     return _Writer(workload, program).write()
+
+
+def _export(workload, positional, named):
+    """Float arguments stay open as tensors of shape [], where forward computes with them and asks nothing else of them."""
+    opened = pytree.tree_map(_open_number, (tuple(positional), named))
+    try:
+        return _export_as_is(workload, *opened)
+    except Exception:  # noqa: BLE001: forward wants a Python number, so the one that it has now
+        workload.dirty = True
+        workload.settle()
+        return _export_as_is(workload, tuple(positional), named)
+
+
+def _open_number(value):
+    return torch.tensor(value, dtype=torch.float64) if type(value) is float else value
+
+
+def _export_as_is(workload, positional, named):
+    with torch.no_grad():
+        program = torch.export.export(workload.model, positional, named or None, strict=False)
+        # An empty table decomposes nothing that stands for itself, but makes writes into values.
+        return program.run_decompositions({})
 
 
 class _Writer:
