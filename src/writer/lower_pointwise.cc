@@ -276,9 +276,7 @@ constexpr char kTan[] = "tan", kTanh[] = "tanh", kSigmoid[] = "sigmoid", kErf[] 
 constexpr char kCeil[] = "ceil", kRound[] = "round", kTrunc[] = "trunc", kSign[] = "sign", kRelu[] = "relu";
 constexpr char kSilu[] = "silu", kReciprocal[] = "reciprocal";
 
-}  // namespace
-
-void add_pointwise_handlers(HandlerTable& table) {
+void add_arithmetic(HandlerTable& table) {
   table.insert({{"aten.add", scaled_binary<kAdd>},
                 {"aten.sub", scaled_binary<kSub>},
                 {"aten.rsub", scaled_binary<kSub>},
@@ -313,6 +311,9 @@ void add_pointwise_handlers(HandlerTable& table) {
                 {"aten.__and__", bitwise<kAnd>},
                 {"aten.__or__", bitwise<kOr>},
                 {"aten.__xor__", bitwise<kXor>}});
+}
+
+void add_functions(HandlerTable& table) {
   table.insert({{"aten.neg", unary<kNeg>},
                 {"aten.abs", unary<kAbs>},
                 {"aten.exp", unary<kExp>},
@@ -370,6 +371,13 @@ void add_pointwise_handlers(HandlerTable& table) {
                 {"aten.alias", identity},
                 {"aten.lift_fresh_copy", identity},
                 {"aten.dropout", dropout}});
+}
+
+}  // namespace
+
+void add_pointwise_handlers(HandlerTable& table) {
+  add_arithmetic(table);
+  add_functions(table);
 }
 
 }  // namespace ww::writer
