@@ -13,6 +13,11 @@ if(WW_SANITIZE)
   target_link_options(ww_options INTERFACE -fsanitize=${WW_SANITIZE})
 endif()
 
+# For tests: built soon rather than fast. What they test keeps the preset's optimisation.
+add_library(ww_test_options INTERFACE)
+target_link_libraries(ww_test_options INTERFACE ww_options)
+target_compile_options(ww_test_options INTERFACE -O0)
+
 find_program(WW_CCACHE ccache)
 if(WW_CCACHE)
   # Paths relative to the repository and no working folder in the key: build folders and clones share what they compiled.
