@@ -80,7 +80,7 @@ class Capture(Case):
     def test_nested_absent_and_scalar_arguments_are_matched_to_their_names(self):
         graph = self.capture(single("return x[1]['b'] * n + z, 3, None, x[0]",
                                     {"x": "[torch.ones(2), {'a': 'text', 'b': torch.zeros(2)}]", "m": "None", "n": "2.5", "z": "torch.ones(1)"}))
-        self.assertEqual({e["source"] for e in graph["inputs"]}, {"x.0", "x.1.b", "z"})
+        self.assertEqual({e["source"] for e in graph["inputs"]}, {"x.0", "x.1.b", "n", "z"})
         self.assertEqual([o["name"] for o in graph["outputs"]], ["out.0", "out.1", "out.3"])
         self.assertEqual(graph["outputs"][1]["constant"], 3)
 

@@ -75,7 +75,7 @@ TEST(EstimateRatio, HoldsTheTruthAndIsOrdered) {
 
 TEST(EstimateRatio, IsNeverNarrowerThanTheFloor) {
   Rounds rounds(2);
-  for (int i = 0; i < 50; i++) rounds.add(std::vector<Sample>{{10, 10}, {20, 20}});
+  for (int i = 0; i < 50; i++) rounds.add(std::vector<Sample>{{10, 10, 10}, {20, 20, 20}});
   const RatioEstimate estimate = estimate_ratio(rounds, 0, 1, Method::cpu());
   EXPECT_NEAR(estimate.low, 2 * (1 - Method::cpu().floor), 1e-3);
   EXPECT_NEAR(estimate.high, 2 * (1 + Method::cpu().floor), 1e-3);
@@ -84,7 +84,7 @@ TEST(EstimateRatio, IsNeverNarrowerThanTheFloor) {
 
 TEST(EstimateRatio, AddsTheClocksErrorToTheInterval) {
   Rounds rounds(2);
-  for (int i = 0; i < 50; i++) rounds.add(std::vector<Sample>{{100, 110}, {200, 230}});
+  for (int i = 0; i < 50; i++) rounds.add(std::vector<Sample>{{100, 100, 110}, {200, 200, 230}});
   const RatioEstimate estimate = estimate_ratio(rounds, 0, 1, Method::cpu());
   EXPECT_NEAR(estimate.ratio, 2.0, 1e-9);
   EXPECT_NEAR(estimate.low, 200.0 / 110, 0.02);
@@ -95,7 +95,7 @@ TEST(EstimateRatio, CancelsDriftThatBothSidesShare) {
   Rounds rounds(2);
   for (int i = 0; i < 100; i++) {
     const double speed = i < 50 ? 1.0 : 1.5;
-    rounds.add(std::vector<Sample>{{100 * speed, 100 * speed}, {200 * speed, 200 * speed}});
+    rounds.add(std::vector<Sample>{{100 * speed, 100 * speed, 100 * speed}, {200 * speed, 200 * speed, 200 * speed}});
   }
   EXPECT_NEAR(estimate_ratio(rounds, 0, 1, Method::cpu()).sampling, Method::cpu().floor, 1e-9);
 }

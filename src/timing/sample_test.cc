@@ -72,12 +72,14 @@ TEST(BaseEstimator, ErrorGrowsBeyondTheLongestSpinWhereItGrewBefore) {
 TEST(BoundSample, BelievesAnHonestInnerClock) {
   const Sample sample = bound_sample({.inner_us = 100, .outer_us = 120}, Base{20, 5});
   EXPECT_DOUBLE_EQ(sample.low_us, 100);
+  EXPECT_DOUBLE_EQ(sample.time_us, 100);
   EXPECT_DOUBLE_EQ(sample.high_us, 105);
 }
 
 TEST(BoundSample, GivesALyingClockNoMoreThanTheError) {
   const Sample lie = bound_sample({.inner_us = 0, .outer_us = 120}, Base{20, 5});
   EXPECT_DOUBLE_EQ(lie.low_us, 95);
+  EXPECT_DOUBLE_EQ(lie.time_us, 100);
   EXPECT_DOUBLE_EQ(lie.high_us, 105);
 }
 
