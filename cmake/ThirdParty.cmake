@@ -15,7 +15,7 @@ endif()
 
 set(OPENSSL_USE_STATIC_LIBS ON)
 find_package(OpenSSL REQUIRED)
-add_link_options(-static-libstdc++ -static-libgcc)
+add_link_options(-static-libstdc++ -static-libgcc -s)
 find_library(WW_SECCOMP_ARCHIVE libseccomp.a REQUIRED)
 set_property(TARGET PkgConfig::seccomp PROPERTY INTERFACE_LINK_LIBRARIES ${WW_SECCOMP_ARCHIVE})
 # Debian has no archives of these two; both are complete as headers.
