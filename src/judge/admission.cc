@@ -2,7 +2,7 @@
 #include "judge/admission.h"
 
 #include "base/hash.h"
-#include "judge/tolerance.h"
+#include "judge/calibration.h"
 
 namespace ww::judge {
 namespace {
@@ -13,14 +13,7 @@ constexpr int kStrawDraws = 2;
 bool draw_and_calibrate(Reference& reference, size_t workload, Tolerance& tolerance) {
   reference.draw(workload, {random_word(), random_word(), "source"});
   const bool finite = reference.expect(workload, true);
-  const auto& outputs = reference.buffers(workload).outputs;
-  for (size_t k = 0; k < outputs.size(); k++) {
-    const auto truth = reference.truth(workload, k);
-    if (truth.empty()) continue;
-    const auto own =
-        compare(outputs[k], truth.data(), task::DType::kFloat64, reference.expected(workload, k).data(), {1, 1});
-    tolerance.calibrate(k, own.error);
-  }
+  calibrate_on_draw(reference, workload, tolerance);
   return finite;
 }
 

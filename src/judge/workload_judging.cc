@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/hash.h"
+#include "judge/calibration.h"
 
 namespace ww::judge {
 namespace {
@@ -141,13 +142,7 @@ void WorkloadJudging::calibrate() {
   for (int draw = 0; draw < kCalibrationDraws; draw++) {
     parties_.reference.draw(workload_, {random_word(), random_word(), "source"});
     parties_.reference.expect(workload_, true);
-    for (size_t k = 0; k < buffers_.outputs.size(); k++) {
-      const auto truth = parties_.reference.truth(workload_, k);
-      if (truth.empty()) continue;
-      const auto own = compare(buffers_.outputs[k], truth.data(), task::DType::kFloat64,
-                               parties_.reference.expected(workload_, k).data(), {1, 1});
-      tolerance_.calibrate(k, own.error);
-    }
+    calibrate_on_draw(parties_.reference, workload_, tolerance_);
   }
   const double eager_ms = parties_.reference.timed(workload_, Side::kEager).outer_us / 1e3;
   parties_.reference.collect(workload_);
@@ -389,13 +384,7 @@ std::optional<Found> WorkloadJudging::honey_round(const std::string& kind) {
   reference.stop();
   if (!finite) return std::nullopt;
   honey_tolerance_ = tolerance_;
-  for (size_t k = 0; k < buffers_.outputs.size(); k++) {
-    const auto truth = reference.truth(workload_, k);
-    if (truth.empty()) continue;
-    const auto own = compare(buffers_.outputs[k], truth.data(), task::DType::kFloat64,
-                             reference.expected(workload_, k).data(), {1, 1});
-    honey_tolerance_->calibrate(k, own.error);
-  }
+  calibrate_on_draw(reference, workload_, *honey_tolerance_);
   Step ended = call(last_);
   if (!ended && !last_.unsupported) ended = compare_outputs(Yardstick::kTruth, kind);
   honey_tolerance_.reset();
