@@ -154,14 +154,4 @@ Comparison compare(const task::TensorSpec& spec, const std::byte* expected, DTyp
   });
 }
 
-bool all_finite(const task::TensorSpec& spec, const std::byte* data) {
-  if (!task::is_floating(spec.dtype)) return true;
-  return with_element(spec.dtype, [&](auto element) {
-    for (uint64_t i = 0; i < spec.elements(); i++) {
-      if (!std::isfinite(at<decltype(element)>(data, i))) return false;
-    }
-    return true;
-  });
-}
-
 }  // namespace ww::judge

@@ -43,7 +43,4 @@ struct Comparison {
 Comparison compare(const task::TensorSpec& spec, const std::byte* expected, task::DType expected_dtype,
                    const std::byte* got, const Bound& bound);
 
-/// Whether every element is finite (true for integers).
-bool all_finite(const task::TensorSpec& spec, const std::byte* data);
-
 }  // namespace ww::judge

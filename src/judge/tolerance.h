@@ -29,7 +29,6 @@ class Tolerance {
   /// Bound on the distance to the fp64 truth; and to what eager computed at the contract's precision (which errs too).
   Bound against_truth(size_t output) const;
   Bound against_eager(size_t output) const;
-  TensorError own(size_t output) const { return own_[output]; }
 
  private:
   std::vector<TensorError> own_;
