@@ -17,7 +17,7 @@ struct Finding {
 };
 
 Finding read_finding(const std::string& data) {
-  const Json json = Json::parse(data);
+  const Json json = parse_own_json(data);
   if (!json.contains("verdict")) return {};
   const auto verdict = verdict::from_json(json["verdict"]);
   if (!verdict || !verdict->passed()) return {};
@@ -53,7 +53,7 @@ class BuiltinModel : public Model {
 
  private:
   static void note_write(const ToolCall& call, std::set<std::string>& files) {
-    const Json arguments = Json::parse(call.arguments);
+    const Json arguments = parse_own_json(call.arguments);
     const std::string path = arguments["path"];
     if (arguments["text"].get<std::string>().empty()) {
       files.erase(path);

@@ -88,7 +88,7 @@ class Sitting {
     const ToolCall call = pending_.front();
     const nanoseconds start = now();
     const ToolResult result = tools_.call(call, answered_ + 1);
-    const Json data = Json::parse(result.data);
+    const Json data = parse_own_json(result.data);
     append(Json{{"event", "tool"},
                 {"turn", turns_},
                 {"id", call.id},

@@ -64,7 +64,7 @@ Status export_module(const fs::path& folder, const task::Task& task, const Json&
 Json trial_request(const fs::path& folder, const task::Task& task) {
   Json workloads = Json::array();
   for (const auto& workload : task.workloads) {
-    workloads.push_back({{"name", workload.name}, {"set", Json::parse(workload.set)}});
+    workloads.push_back({{"name", workload.name}, {"set", parse_own_json(workload.set)}});
   }
   return {{"folder", fs::absolute(folder).string()},
           {"filename", task.source_path.filename().string()},

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "base/json_fwd.h"
@@ -12,12 +13,9 @@
 namespace ww {
 
 /// Strict parsing of text from outside; the error says at which byte it went wrong. `where` names the source.
-inline Result<Json> parse_json(std::string_view text, std::string where) {
-  try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    return Error{std::string("not valid JSON at byte ") + std::to_string(error.byte), std::move(where)};
-  }
-}
+Result<Json> parse_json(std::string_view text, std::string where);
+
+/// Parsing of text that this program itself wrote or has already parsed: anything else is a broken invariant.
+Json parse_own_json(std::string_view text);
 
 }  // namespace ww

@@ -241,7 +241,7 @@ Result<Loaded> RefereeChild::load(const LoadRequest& request, nanoseconds limit)
                         {"workload", request.workload},
                         {"filename", request.filename},
                         {"source", request.source},
-                        {"set", Json::parse(request.set)},
+                        {"set", parse_own_json(request.set)},
                         {"contract", task::to_json(request.contract)},
                         {"check", request.check}};
   auto reply = state_->ask(message, {}, limit);

@@ -157,7 +157,7 @@ TEST(AdmissionText, SaysWhyATaskIsRefusedOrWeak) {
 
 TEST(FactsText, NestsAndAligns) {
   const Json facts =
-      Json::parse(R"({"isolation":"full","device":{"cores":2,"model":"x"},"missing":["a","b"],"none":[]})");
+      parse_own_json(R"({"isolation":"full","device":{"cores":2,"model":"x"},"missing":["a","b"],"none":[]})");
   EXPECT_EQ(facts_text(facts, {}), R"(isolation  full
 device
   cores  2

@@ -58,7 +58,8 @@ TEST_F(LoadTask, SettingsBesideTheReferenceAreRead) {
   EXPECT_THAT(task->contract.mutates, ElementsAre("norm.running_mean"));
   EXPECT_FALSE(task->contract.redraw_constants);
   ASSERT_EQ(task->workloads.size(), 2u);
-  EXPECT_EQ(Json::parse(task->workloads[0].set), Json::parse(R"({"DIM":4096,"EPS":1e-5,"FLAG":true,"SIZES":[1,2]})"));
+  EXPECT_EQ(parse_own_json(task->workloads[0].set),
+            parse_own_json(R"({"DIM":4096,"EPS":1e-5,"FLAG":true,"SIZES":[1,2]})"));
   EXPECT_EQ(task->workloads[1].set, "{}");
 }
 
@@ -185,7 +186,7 @@ TEST(TensorSpec, MalformedClaimsAreRefused) {
                            R"({"name":"x","dtype":"float32","shape":[1.5]})",
                            R"({"name":"x","dtype":"float32","shape":[4294967296,4294967296,4294967296]})",
                            R"({"name":"x","dtype":"float32","shape":[1],"none":3})"}) {
-    EXPECT_FALSE(tensor_spec_from_json(Json::parse(text))) << text;
+    EXPECT_FALSE(tensor_spec_from_json(parse_own_json(text))) << text;
   }
 }
 

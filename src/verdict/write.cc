@@ -133,7 +133,7 @@ Json to_json(const Verdict& verdict) {
         {"statistic", verdict.judge.statistic},
         {"time_cap_s", verdict.judge.time_cap_s}}},
       {"device", write(verdict.device)},
-      {"contract", Json::parse(verdict.contract)},
+      {"contract", parse_own_json(verdict.contract)},
       {"isolation",
        {{"level", verdict.isolation.level},
         {"layers", verdict.isolation.layers},
