@@ -264,15 +264,13 @@ Status RefereeChild::attach(const std::string& workload, const RefereeLayout& la
   return state_->tell({{"do", "attach"}, {"workload", workload}, {"layout", offsets}}, {arena}, limit);
 }
 
-Result<bool> RefereeChild::draw(const std::string& workload, const DrawRequest& request, nanoseconds limit) {
-  auto reply = state_->ask({{"do", "draw"},
-                            {"workload", workload},
-                            {"input_seed", seed_json(request.input_seed)},
-                            {"weight_seed", seed_json(request.weight_seed)},
-                            {"pattern", request.pattern}},
-                           {}, limit);
-  if (!reply) return reply.error();
-  return bool_member(*reply, "floating");
+Status RefereeChild::draw(const std::string& workload, const DrawRequest& request, nanoseconds limit) {
+  return state_->tell({{"do", "draw"},
+                       {"workload", workload},
+                       {"input_seed", seed_json(request.input_seed)},
+                       {"weight_seed", seed_json(request.weight_seed)},
+                       {"pattern", request.pattern}},
+                      {}, limit);
 }
 
 Result<Expectation> RefereeChild::expect(const std::string& workload, bool truth, nanoseconds limit) {

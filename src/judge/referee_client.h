@@ -104,8 +104,7 @@ class RefereeChild {
   Result<Loaded> load(const LoadRequest& request, nanoseconds limit);
   /// `arena` stays the caller's.
   Status attach(const std::string& workload, const RefereeLayout& layout, int arena, nanoseconds limit);
-  /// True if any input is floating and not a mask, so that honey patterns mean something.
-  Result<bool> draw(const std::string& workload, const DrawRequest& request, nanoseconds limit);
+  Status draw(const std::string& workload, const DrawRequest& request, nanoseconds limit);
   Result<Expectation> expect(const std::string& workload, bool truth, nanoseconds limit);
   /// Why the straw does not apply, or none: its outputs lie in `other`.
   Result<std::optional<std::string>> straw(const std::string& workload, const std::string& name, nanoseconds limit);

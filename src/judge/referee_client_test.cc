@@ -96,9 +96,8 @@ TEST_F(Referee, DescribesTheTask) {
 
 TEST_F(Referee, FillsTheArena) {
   start_scale();
-  auto floating = child_->draw("w", {.input_seed = 7, .weight_seed = ~uint64_t{0}}, kLimit);
-  ASSERT_TRUE(floating) << floating.error().text();
-  EXPECT_TRUE(*floating);
+  const auto drawn = child_->draw("w", {.input_seed = 7, .weight_seed = ~uint64_t{0}}, kLimit);
+  ASSERT_TRUE(drawn) << drawn.error().text();
   auto expectation = child_->expect("w", true, kLimit);
   ASSERT_TRUE(expectation) << expectation.error().text();
   EXPECT_TRUE(expectation->finite && expectation->truth_available);

@@ -95,8 +95,8 @@ class Child:
         return {}
 
     def draw(self, request, fds):
-        floating = self.workload(request).draw(request["input_seed"], request["weight_seed"], request["pattern"])
-        return {"floating": floating}
+        self.workload(request).draw(request["input_seed"], request["weight_seed"], request["pattern"])
+        return {}
 
     def expect(self, request, fds):
         workload = self.workload(request)

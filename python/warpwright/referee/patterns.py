@@ -27,10 +27,6 @@ class Traits:
             self.row = self.row if self.unit and bool((sums - 1).abs().max() < 0.02) else None
 
 
-def is_floating(groups):
-    return any(not Traits(group).fixed for group in groups)
-
-
 def apply_pattern(groups, pattern, generator):
     """Overwrites the groups' values, which hold a draw of the task's own."""
     for group in groups:

@@ -267,7 +267,6 @@ class Workload:
                 raise ValueError(f"unknown pattern {pattern!r}")
         self.placed_inputs.publish()
         self._publish_numbers()
-        return patterns.is_floating(self.placed_inputs.groups)
 
     def draw_weights(self, seed):
         generator = torch.Generator().manual_seed(numerics.derived_seed("weights", seed))
