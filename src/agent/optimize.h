@@ -22,7 +22,7 @@ namespace ww::agent {
 
 struct OptimizeSettings {
   Limits limits;
-  milliseconds confirm_cap{2000};  ///< sampling time a workload of the confirming judging
+  milliseconds confirm_cap{2000};  ///< of the confirming judging of one workload
   int confirmations = 3;           ///< attempts that are judged again before giving up
 };
 

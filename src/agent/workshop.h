@@ -30,7 +30,7 @@ struct JudgeRequest {
   bool timing = true;                         ///< false: correctness alone
   bool compile = false;                       ///< time torch.compile too
   std::optional<int32_t> config = {};         ///< none: tune over all configs, then judge the best
-  std::optional<milliseconds> time_cap = {};  ///< sampling time a workload; none: the workshop's for exploring
+  std::optional<milliseconds> time_cap = {};  ///< of judging a workload; none: the workshop's for exploring
 };
 
 class Workshop {

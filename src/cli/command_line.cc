@@ -69,7 +69,7 @@ void add_device(CLI::App* verb, Options& options) {
 }
 
 void add_time_cap(CLI::App* verb, Options& options) {
-  verb->add_option("--time-cap", options.time_cap_s, "Most seconds of sampling a workload")
+  verb->add_option("--time-cap", options.time_cap_s, "Seconds for judging one workload: checks and timing")
       ->type_name("SECONDS")
       ->check(unshown(CLI::Range(0.01, 600.0)))
       ->capture_default_str();

@@ -25,7 +25,7 @@ struct CorpusEntry {
   std::string task;  ///< a name under tasks/, or a path from the repository's root
   std::string summary;
   std::vector<std::string> workloads;      ///< of the task, these only
-  milliseconds time_cap{400};              ///< sampling time a workload
+  milliseconds time_cap{400};              ///< of judging a workload
   int judgings = 1;                        ///< one after another; the last one counts
   bool hostile = false;                    ///< false: an honest twin, which must pass
   std::string family;                      ///< of cheats, "D01"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What checking a call costs, beside the least that a check could be: memcmp of the same two buffers. Run: ww_compare_perf
+// What checking a call costs, beside the least that a check could be: memcmp of the same two buffers. Run:
+// ww_compare_perf
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,10 +42,10 @@ void measure(const char* name, task::DType dtype, uint64_t mask) {
   }
   const std::vector<std::byte> got = expected;
   bool ok = true;
-  const double compare_us =
-      best_us([&] { ok &= judge::compare(spec, expected.data(), dtype, got.data(), {1e-6, 1e-6}).ok; });
-  const double memcmp_us =
-      best_us([&] { ok &= std::memcmp(expected.data(), got.data(), expected.size()) == 0; });
+  const double compare_us = best_us([&] {
+    ok &= judge::compare(spec, expected.data(), dtype, got.data(), {1e-6, 1e-6}).ok;
+  });
+  const double memcmp_us = best_us([&] { ok &= std::memcmp(expected.data(), got.data(), expected.size()) == 0; });
   fmt::print("{:9} {:7.1f} us for {} elements ({:.2f} ns each); memcmp {:7.1f} us; ratio {:.1f}{}\n", name, compare_us,
              kElements, 1e3 * compare_us / static_cast<double>(kElements), memcmp_us, compare_us / memcmp_us,
              ok ? "" : "  WRONG");

@@ -47,6 +47,7 @@ class Twins {
   }
 
   void prepare() {
+    placement_ = static_cast<int>(random_word() % static_cast<uint64_t>(runners_[0]->lent(0).placements()));
     for (auto& runner : runners_) {
       stop(runner->endpoint());
       for (size_t j = 0; j < reference_.buffers(0).weights.size(); j++) {
@@ -58,9 +59,9 @@ class Twins {
 
   timing::Clocked call(size_t side) {
     Runner& runner = *runners_[side];
-    const CallReport report = runner.forward({0, 0, 0}, [&] {
+    const CallReport report = runner.forward({0, 0, placement_}, [&] {
       for (size_t i = 0; i < reference_.buffers(0).inputs.size(); i++) {
-        std::ranges::copy(reference_.input(0, i), runner.lent(0).input(i, 0).begin());
+        std::ranges::copy(reference_.input(0, i), runner.lent(0).input(i, placement_).begin());
       }
     });
     WW_CHECK(!report.failure, "the solution fails");
@@ -70,6 +71,7 @@ class Twins {
  private:
   Reference& reference_;
   std::array<std::unique_ptr<Runner>, 2> runners_;
+  int placement_ = 0;
 };
 
 struct Outcome {
@@ -86,7 +88,7 @@ Outcome judge_once(Clocks& clocks, uint64_t staged_bytes, Side second, const Arg
   const TwinKind kind = twin_of(second);
   timing::BaseEstimator estimator;
   std::vector<std::array<timing::Clocked, 2>> calls;
-  timing::StoppingRule rule(cpu_method(), arguments.cap);
+  timing::StoppingRule rule(cpu_method());
   const auto probe = [&](double duration_us) {
     const auto [lower, upper] = enclosing_spins(duration_us);
     estimator.add(clocks.probe(kind, random_word() % 2 ? lower : upper, staged_bytes));
@@ -100,8 +102,8 @@ Outcome judge_once(Clocks& clocks, uint64_t staged_bytes, Side second, const Arg
   timing::Rounds rounds(2);
   do {
     new_block();
-    new_round();
     for (const size_t side : {0, 1}) call(side);
+    const auto probed = static_cast<int>(random_word() % kRoundsPerBlock);
     for (int round = 0; round < kRoundsPerBlock; round++) {
       new_round();
       const size_t first = random_word() % 2;
@@ -110,7 +112,7 @@ Outcome judge_once(Clocks& clocks, uint64_t staged_bytes, Side second, const Arg
       pair[1 - first] = call(1 - first);
       duration_us = pair[0].inner_us;
       calls.push_back(pair);
-      probe(duration_us);
+      if (round == probed) probe(duration_us);
     }
     rounds = timing::Rounds(2);
     for (const auto& pair : calls) {
@@ -118,7 +120,7 @@ Outcome judge_once(Clocks& clocks, uint64_t staged_bytes, Side second, const Arg
                                                      timing::bound_sample(pair[1], estimator)};
       rounds.add(samples);
     }
-  } while (rule.ask(rounds, now() - start) == timing::StoppingRule::Answer::kContinue);
+  } while (rule.ask(rounds, start + arguments.cap - now()) == timing::StoppingRule::Answer::kContinue);
   const auto ratio = estimate_ratio(rounds, 0, 1, cpu_method());
   return {ratio.low <= 1 && 1 <= ratio.high, ratio.sampling, ratio.high / ratio.low - 1};
 }

@@ -43,7 +43,7 @@ struct Options {
   bool compile = false;
   bool compile_max = false;
   bool timing = true;             ///< false: `verify`, correctness alone
-  milliseconds time_cap{2000};    ///< sampling time a workload
+  milliseconds time_cap{2000};    ///< of judging one workload; sampling gets at least half of it
   std::optional<int32_t> config;  ///< judge this config only; none: tune, then judge the best
   std::function<void(const Progress&)> on_progress;
 };

@@ -125,7 +125,7 @@ void conclude(verdict::Verdict& verdict, const std::vector<Timed>& timed, const 
 }
 
 /// Judges one workload into the verdict; what ended it, if anything.
-std::optional<Found> judge_workload(Bench& bench, Runner& runner, const task::Task& task, size_t index,
+std::optional<Found> judge_workload(Bench& bench, Runner& runner, const task::Task& task, size_t index, nanoseconds due,
                                     const Options& options, const std::vector<Side>& sides, bool compile_cached,
                                     std::vector<Timed>& timed, verdict::Verdict& verdict) {
   const WorkloadBuffers& buffers = bench.reference.buffers(index);
@@ -139,7 +139,7 @@ std::optional<Found> judge_workload(Bench& bench, Runner& runner, const task::Ta
   if (options.on_progress) options.on_progress({Stage::kCheck, buffers.name, 0, {}});
   Clocks* clocks = options.timing ? &bench.clocks : nullptr;
   WorkloadJudging judging({bench.reference, runner, clocks}, index, task.contract, options, sides, report);
-  const std::optional<Found> found = judging.run();
+  const std::optional<Found> found = judging.run(due);
   verdict::WorkloadVerdict& workload = verdict.workloads.emplace_back();
   workload.name = buffers.name;
   workload.inputs = buffers.inputs;
@@ -180,6 +180,7 @@ void judge_artifact(Bench& bench, const task::Task& task, const build::Artifact&
     verdict.evidence.insert(verdict.evidence.end(), found.evidence.begin(), found.evidence.end());
     verdict.conclusion = verdict::Conclusion<verdict::Timing>::failed(found.outcome, found.reason);
   };
+  const nanoseconds start = now();
   bool compile_cached = false;
   const std::vector<Side> sides = sides_for(bench, options, compile_cached);
   RunnerSetup setup{.process = bench.runner_setup, .loadable = {artifact.path, artifact.needs}, .workloads = {}};
@@ -191,10 +192,14 @@ void judge_artifact(Bench& bench, const task::Task& task, const build::Artifact&
   }
   Runner& runner = *std::get<std::unique_ptr<Runner>>(started);
   stop(runner.endpoint());
+  const nanoseconds compile_start = now();
   if (options.timing) compile_baselines(bench, sides, options, verdict);
+  const nanoseconds compiling = now() - compile_start;
   std::vector<Timed> timed;
   for (size_t w = 0; w < bench.reference.workloads(); w++) {
-    if (const auto found = judge_workload(bench, runner, task, w, options, sides, compile_cached, timed, verdict)) {
+    const nanoseconds due = std::min<nanoseconds>(now(), start + compiling + w * options.time_cap) + options.time_cap;
+    if (const auto found =
+            judge_workload(bench, runner, task, w, due, options, sides, compile_cached, timed, verdict)) {
       verdict.trials = verdict::total(verdict.workloads);
       conclude_failed(*found);
       return;

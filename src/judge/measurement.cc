@@ -68,8 +68,8 @@ const timing::Method& cpu_method() {
   return method;
 }
 
-Measurement::Measurement(std::vector<Side> sides, task::ClockPolicy clock, nanoseconds cap)
-    : sides_(std::move(sides)), clock_(clock), stopping_(cpu_method(), cap) {
+Measurement::Measurement(std::vector<Side> sides, task::ClockPolicy clock)
+    : sides_(std::move(sides)), clock_(clock), stopping_(cpu_method()) {
   WW_CHECK(!sides_.empty() && sides_[0] == Side::kSolution, "the first side is the solution");
 }
 
@@ -116,7 +116,7 @@ timing::Rounds Measurement::bounded() const {
   return rounds;
 }
 
-timing::StoppingRule::Answer Measurement::ask(nanoseconds spent) { return stopping_.ask(bounded(), spent); }
+timing::StoppingRule::Answer Measurement::ask(nanoseconds left) { return stopping_.ask(bounded(), left); }
 
 timing::ClockMismatch Measurement::mismatch() const {
   std::vector<timing::ClockBlock> blocks;

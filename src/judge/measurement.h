@@ -24,8 +24,8 @@ inline TwinKind twin_of(Side side) { return side == Side::kSolution ? TwinKind::
 
 class Measurement {
  public:
-  /// `sides` starts with kSolution. `cap` is the sampling time allowed.
-  Measurement(std::vector<Side> sides, task::ClockPolicy clock, nanoseconds cap);
+  /// `sides` starts with kSolution.
+  Measurement(std::vector<Side> sides, task::ClockPolicy clock);
 
   const std::vector<Side>& sides() const { return sides_; }
 
@@ -36,8 +36,8 @@ class Measurement {
   void add_round(std::span<const timing::Clocked> calls);
   size_t rounds() const { return rounds_; }
 
-  /// Whether to go on, asked at the end of a block. Requires: probes of both kinds are enough (BaseEstimator::ready).
-  timing::StoppingRule::Answer ask(nanoseconds spent);
+  /// Whether to go on with so much sampling time left, asked at the end of a block. Requires: probes of both kinds are enough (BaseEstimator::ready).
+  timing::StoppingRule::Answer ask(nanoseconds left);
 
   /// What the outer clock adds to a call of this kind that took about `duration_us`; none before there are enough
   /// probes.

@@ -224,7 +224,11 @@ std::unique_ptr<RefereeChild> RefereeParent::open(int threads, bool twin) {
   state->pidfd = Fd(static_cast<int>(::syscall(SYS_pidfd_open, hello.sender, 0)));
   if (!state->pidfd.valid()) throw_errno("watching a child of the referee");
   prefer(hello.sender);
-  state->endpoint = {.pid = hello.sender, .our_child = false, .go_fd = state->go.get(), .done_fd = state->done.get()};
+  state->endpoint = {.pid = hello.sender,
+                     .our_child = false,
+                     .go_fd = state->go.get(),
+                     .done_fd = state->done.get(),
+                     .closed_by_word = true};
   return std::unique_ptr<RefereeChild>(new RefereeChild(std::move(state)));
 }
 

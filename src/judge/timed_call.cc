@@ -255,8 +255,9 @@ CallTimes timed_call(const Endpoint& endpoint, uint64_t sequence, const std::fun
   const nanoseconds start = now();
   ::kill(endpoint.pid, SIGCONT);
   const Awaited awaited = await(endpoint.done_fd, pidfd.get(), start + limit);
+  const nanoseconds worded = now();
   const bool stopped = stop_running(endpoint) == Life::kStopped;
-  call.outer = now() - start;
+  call.outer = (endpoint.closed_by_word ? worded : now()) - start;
   call.stage_to_go = start - staged;
   switch (awaited) {
     case Awaited::kReadable:

@@ -19,6 +19,9 @@ struct Endpoint {
   bool our_child = false;  ///< then waitid verifies a stop; else /proc does
   int go_fd = -1;          ///< eventfd: one token releases one call
   int done_fd = -1;        ///< read end of the pipe of done records
+  /// A side that gains nothing by going on after its word (the referee, the twin of its kind): its clock is closed when
+  /// the done record arrives, for the stop of a process that is not our child is seen tens of microseconds late.
+  bool closed_by_word = false;
 };
 
 /// docs/formats/referee.md, "Done record". A claim of the other side.
@@ -38,7 +41,7 @@ enum class CallEnd {
 
 struct CallTimes {
   CallEnd end = CallEnd::kDone;
-  nanoseconds outer{};              ///< from go to verified stop
+  nanoseconds outer{};              ///< from go to verified stop, or to the done record (Endpoint::closed_by_word)
   nanoseconds inner{};              ///< as claimed
   int32_t status = 0;               ///< as claimed
   nanoseconds stage_to_go{};        ///< end of staging to go: over 50 us is restaged by the engine

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -112,19 +113,24 @@ WorkloadJudging::WorkloadJudging(Parties parties, size_t workload, const task::C
       on_progress_(std::move(on_progress)),
       tolerance_(contract.precision, buffers_.inputs, buffers_.outputs),
       random_(random_word()) {
-  if (parties_.clocks) measurement_.emplace(std::move(sides), contract.clock, options.time_cap);
+  if (parties_.clocks) measurement_.emplace(std::move(sides), contract.clock);
 }
 
 Draw WorkloadJudging::fresh(const std::string& pattern) { return {random_word(), std::nullopt, pattern}; }
 
-std::optional<Found> WorkloadJudging::run() {
+void WorkloadJudging::draw(const Draw& draw) {
+  parties_.reference.draw(workload_, draw);
+  if (draw.input_seed) drawn_.input_seed = draw.input_seed;
+}
+
+std::optional<Found> WorkloadJudging::run(nanoseconds due) {
   calibrate();
   if (Step ended = choose_config()) return ended;
   if (Step ended = check_against_truth()) return ended;
   std::vector<std::string> honey = honey_kinds();
   std::shuffle(honey.begin(), honey.end(), random_);
   if (measurement_) {
-    if (Step ended = sample(honey)) return ended;
+    if (Step ended = sample(honey, due)) return ended;
   }
   if (Step ended = drain_honey(honey)) return ended;
   if (!measurement_) return std::nullopt;
@@ -151,8 +157,8 @@ void WorkloadJudging::calibrate() {
 }
 
 std::optional<Found> WorkloadJudging::new_weights() {
-  drawn_.weight_seed = random_word();
-  parties_.reference.draw(workload_, {random_word(), drawn_.weight_seed, "source"});
+  drawn_ = {random_word(), random_word(), "source"};
+  parties_.reference.draw(workload_, drawn_);
   parties_.reference.stop();
   if (!stop(parties_.runner.endpoint())) {
     return Found{Outcome::kCrash, "the solution's process ended between calls", {}};
@@ -269,14 +275,13 @@ std::optional<Found> WorkloadJudging::compare_outputs(Yardstick yardstick, const
   return std::nullopt;
 }
 
-std::optional<Found> WorkloadJudging::checked_call(const Draw& draw, Yardstick yardstick, const std::string& pattern) {
-  parties_.reference.draw(workload_, draw);
-  if (draw.input_seed) drawn_.input_seed = draw.input_seed;
+std::optional<Found> WorkloadJudging::checked_call(Inputs inputs, Yardstick yardstick) {
+  if (inputs == Inputs::kFresh) draw(fresh());
   parties_.reference.expect(workload_, yardstick == Yardstick::kTruth);
   parties_.reference.stop();
   if (Step ended = call(last_)) return ended;
   if (last_.unsupported) return std::nullopt;
-  return compare_outputs(yardstick, pattern);
+  return compare_outputs(yardstick, "source");
 }
 
 std::optional<Found> WorkloadJudging::try_config(int32_t config, double& best_us) {
@@ -284,7 +289,7 @@ std::optional<Found> WorkloadJudging::try_config(int32_t config, double& best_us
   best_us = INFINITY;
   if (Step ended = new_weights()) return ended;
   for (int i = 0; i < 2 && !unsupported_; i++) {
-    if (Step ended = checked_call(fresh(), Yardstick::kEager, "source")) return ended;
+    if (Step ended = checked_call(i == 0 ? Inputs::kAsDrawn : Inputs::kFresh, Yardstick::kEager)) return ended;
     if (last_.unsupported) return std::nullopt;
     best_us = std::min(best_us, to_us(last_.times.inner));
   }
@@ -336,7 +341,7 @@ std::optional<Found> WorkloadJudging::check_against_truth() {
   double previous_us = 0;
   for (int trial = 0; trial < kWarmupCap; trial++) {
     placement_ = trial % parties_.runner.lent(workload_).placements();
-    if (Step ended = checked_call(fresh(), Yardstick::kTruth, "source")) return ended;
+    if (Step ended = checked_call(Inputs::kFresh, Yardstick::kTruth)) return ended;
     if (last_.unsupported) {
       return Found{Outcome::kWrong,
                    fmt::format("config {} supported workload {} once, then refused it", *config_, buffers_.name),
@@ -368,18 +373,17 @@ std::optional<Found> WorkloadJudging::honey_round(const std::string& kind) {
   Reference& reference = parties_.reference;
   if (kind == "nudge" || kind == "moved" || kind == "other_weights") {
     // These differ in one thing from the call before, which is an ordinary one.
-    if (Step ended = checked_call(fresh(), Yardstick::kEager, "source")) return ended;
+    if (Step ended = checked_call(Inputs::kFresh, Yardstick::kEager)) return ended;
   }
-  Draw draw = fresh(kind);
-  if (kind == "moved" || kind == "other_weights") draw = {std::nullopt, std::nullopt, "source"};
+  Draw honey = fresh(kind);
+  if (kind == "moved" || kind == "other_weights") honey = {std::nullopt, std::nullopt, "source"};
   if (kind == "moved") placement_ = (placement_ + 1) % parties_.runner.lent(workload_).placements();
   if (kind == "other_weights") {
     // new_weights() draws inputs too; the same input seed again makes them equal to the call before.
+    honey.input_seed = drawn_.input_seed;
     if (Step ended = new_weights()) return ended;
-    draw.input_seed = drawn_.input_seed;
   }
-  reference.draw(workload_, draw);
-  if (draw.input_seed) drawn_.input_seed = draw.input_seed;
+  draw(honey);
   const bool finite = reference.expect(workload_, true);
   reference.stop();
   if (!finite) return std::nullopt;
@@ -407,11 +411,11 @@ void WorkloadJudging::probe(TwinKind kind, double duration_us) {
   measurement_->add_probe(kind, parties_.clocks->probe(kind, spin_us, parties_.reference.staged_bytes(workload_)));
 }
 
+int WorkloadJudging::random_round() { return static_cast<int>(random_() % static_cast<uint64_t>(kRoundsPerBlock)); }
+
 std::optional<Found> WorkloadJudging::timed_round() {
   Reference& reference = parties_.reference;
-  const Draw draw = fresh();
-  reference.draw(workload_, draw);
-  drawn_.input_seed = draw.input_seed;
+  draw(fresh());
   const std::vector<Side>& sides = measurement_->sides();
   std::vector<size_t> order(sides.size());
   std::iota(order.begin(), order.end(), 0);
@@ -437,11 +441,6 @@ std::optional<Found> WorkloadJudging::timed_round() {
   if (Step ended = compare_outputs(Yardstick::kEager, "source")) return ended;
   measurement_->add_round(calls);
   trials_.timed++;
-  if (measurement_->rounds() % 2) {
-    probe(TwinKind::kNative, solution_us_);
-  } else {
-    probe(TwinKind::kPython, eager_us_);
-  }
   return std::nullopt;
 }
 
@@ -450,8 +449,9 @@ std::optional<Found> WorkloadJudging::block(std::vector<std::string>& honey_left
   if (Step ended = new_weights()) return ended;
   measurement_->begin_block();
   // Pointers moved and packed weights are new: one call that is staged and checked like any other, but not sampled.
-  if (Step ended = checked_call(fresh(), Yardstick::kEager, "source")) return ended;
+  if (Step ended = checked_call(Inputs::kAsDrawn, Yardstick::kEager)) return ended;
   const int placement = placement_;
+  const std::array<int, 2> probes = {random_round(), random_round()};
   for (int round = 0; round < kRoundsPerBlock; round++) {
     if (honeys > 0 && random_() % static_cast<uint64_t>(kRoundsPerBlock - round) < honeys && !honey_left.empty()) {
       const std::string kind = honey_left.back();
@@ -461,11 +461,13 @@ std::optional<Found> WorkloadJudging::block(std::vector<std::string>& honey_left
       placement_ = placement;
     }
     if (Step ended = timed_round()) return ended;
+    if (round == probes[0]) probe(TwinKind::kNative, solution_us_);
+    if (round == probes[1]) probe(TwinKind::kPython, eager_us_);
   }
   return std::nullopt;
 }
 
-std::optional<Found> WorkloadJudging::sample(std::vector<std::string>& honey) {
+std::optional<Found> WorkloadJudging::sample(std::vector<std::string>& honey, nanoseconds due) {
   for (int i = 0; i < 2 * static_cast<int>(timing::BaseEstimator::kFewestProbes); i++) {
     for (const TwinKind kind : {TwinKind::kNative, TwinKind::kPython}) {
       const auto [lower, upper] =
@@ -475,11 +477,14 @@ std::optional<Found> WorkloadJudging::sample(std::vector<std::string>& honey) {
     }
   }
   const nanoseconds start = now();
-  for (;;) {
+  const nanoseconds end = std::max<nanoseconds>(due, start + options_.time_cap / 2);
+  for (int blocks = 1;; blocks++) {
     if (Step ended = block(honey, (honey.size() + 2) / 3)) return ended;
     const nanoseconds spent = now() - start;
-    on_progress_(std::min(1.0, to_seconds(spent) / to_seconds(options_.time_cap)));
-    if (measurement_->ask(spent) != timing::StoppingRule::Answer::kContinue) return std::nullopt;
+    on_progress_(std::min(1.0, to_seconds(spent) / to_seconds(end - start)));
+    // A block that would end beyond the cap is not begun.
+    const nanoseconds left = end - now() - spent / blocks;
+    if (measurement_->ask(left) != timing::StoppingRule::Answer::kContinue) return std::nullopt;
   }
 }
 

@@ -40,8 +40,8 @@ class WorkloadJudging {
   WorkloadJudging(Parties parties, size_t workload, const task::Contract& contract, const Options& options,
                   std::vector<Side> sides, std::function<void(double)> on_progress);
 
-  /// Nothing: it passed. Throws Fault.
-  std::optional<Found> run();
+  /// Nothing: it passed. `due` is when it should be over, but sampling gets at least half of the cap. Throws Fault.
+  std::optional<Found> run(nanoseconds due);
 
   const verdict::Trials& trials() const { return trials_; }
   const std::vector<verdict::Evidence>& evidence() const { return evidence_; }
@@ -54,19 +54,21 @@ class WorkloadJudging {
 
   /// What the solution's outputs are held against.
   enum class Yardstick { kEager, kTruth };
+  /// Whether a call draws its inputs or takes those that new weights were drawn with.
+  enum class Inputs { kFresh, kAsDrawn };
 
   void calibrate();
   Step choose_config();
   Step try_config(int32_t config, double& best_us);
   Step check_against_truth();
-  Step sample(std::vector<std::string>& honey);
+  Step sample(std::vector<std::string>& honey, nanoseconds due);
   Step block(std::vector<std::string>& honey_left, size_t honeys);
   Step timed_round();
   Step honey_round(const std::string& kind);
   Step drain_honey(std::vector<std::string>& honey_left);
 
   Step new_weights();
-  Step checked_call(const Draw& draw, Yardstick yardstick, const std::string& pattern);
+  Step checked_call(Inputs inputs, Yardstick yardstick);
   Step call(CallReport& report);
   Step judge_call(const CallReport& report);
   Step compare_outputs(Yardstick yardstick, const std::string& pattern);
@@ -75,6 +77,8 @@ class WorkloadJudging {
   Found wrong(size_t output, const Comparison& comparison, const std::string& pattern);
   timing::Clocked clocked(const CallReport& report) const;
   Draw fresh(const std::string& pattern = "source");
+  void draw(const Draw& draw);
+  int random_round();
 
   Parties parties_;
   size_t workload_;

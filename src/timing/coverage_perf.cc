@@ -17,13 +17,13 @@ using namespace ww::timing;
 constexpr size_t kCapRounds = 400;
 constexpr double kSolutionUs = 2000;
 
-void print_coverage(double quantile, size_t trials) {
+void print_coverage(double from, double to, size_t trials) {
   Method method = Method::cpu();
-  method.quantile = quantile;
+  method.from = from, method.to = to;
   for (const Noise& noise : noise_models()) {
     const Coverage same = measure_coverage(noise, method, kSolutionUs, 1.0, kCapRounds, trials, 1);
     const Coverage faster = measure_coverage(noise, method, kSolutionUs, 1.8, kCapRounds, trials, 100'000);
-    fmt::print("{:8} {:12} {:10.1f} {:10.1f} {:10.1f} {:10.1f} {:12.2f} {:8.0f} {:8.2f}\n", method.statistic(),
+    fmt::print("{:12} {:14} {:10.1f} {:10.1f} {:10.1f} {:10.1f} {:12.2f} {:8.0f} {:8.2f}\n", method.statistic(),
                noise.name, 100 * same.held, 100 * faster.held, 100 * same.sampling_held, 100 * faster.sampling_held,
                100 * same.median_sampling, same.median_rounds, 100 * same.bias);
   }
@@ -46,8 +46,9 @@ void print_cost() {
 
 int main(int argc, char** argv) {
   const size_t trials = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 400;
-  fmt::print("{:8} {:12} {:>10} {:>10} {:>10} {:>10} {:>12} {:>8} {:>8}   ({} trials each)\n", "", "", "held 1.0x",
+  fmt::print("{:12} {:14} {:>10} {:>10} {:>10} {:>10} {:>12} {:>8} {:>8}   ({} trials each)\n", "", "", "held 1.0x",
              "held 1.8x", "alone 1.0x", "alone 1.8x", "half-width %", "rounds", "bias %", trials);
-  for (const double quantile : {0.10, 0.25, 0.50}) print_coverage(quantile, trials);
+  print_coverage(Method::cpu().from, Method::cpu().to, trials);
+  for (const double quantile : {0.10, 0.25, 0.50}) print_coverage(quantile, quantile, trials);
   print_cost();
 }

@@ -43,10 +43,28 @@ BlockedValues::BlockedValues(const std::vector<double>& values, size_t blocks) :
   std::sort(ranked_.begin(), ranked_.end(), [](const Ranked& a, const Ranked& b) { return a.value < b.value; });
 }
 
-double BlockedValues::quantile(double q, std::span<const uint16_t> counts) const {
+size_t BlockedValues::total(std::span<const uint16_t> counts) const {
   size_t total = 0;
   for (size_t b = 0; b < block_sizes_.size(); b++) total += counts[b] * block_sizes_[b];
   WW_CHECK(total > 0, "a draw holds something");
+  return total;
+}
+
+double BlockedValues::mean_between(double from, double to, std::span<const uint16_t> counts) const {
+  if (from == to) return quantile(from, counts);
+  const double count = static_cast<double>(total(counts));
+  const double first = from * count, last = to * count;
+  double sum = 0, seen = 0;
+  for (size_t i = 0; i < ranked_.size() && seen < last; i++) {
+    const double end = seen + counts[ranked_[i].block];
+    sum += ranked_[i].value * std::max(0.0, std::min(end, last) - std::max(seen, first));
+    seen = end;
+  }
+  return sum / (last - first);
+}
+
+double BlockedValues::quantile(double q, std::span<const uint16_t> counts) const {
+  const size_t total = this->total(counts);
   const double position = q * static_cast<double>(total - 1);
   const auto rank = static_cast<size_t>(position);
   size_t seen = 0, i = 0;

@@ -20,11 +20,17 @@ class BlockedValues {
   /// Quantile of the multiset in which block b occurs counts[b] times. Requires: one count a block, not all zero.
   double quantile(double q, std::span<const uint16_t> counts) const;
 
+  /// Mean of that multiset's values between two quantiles, values at the ends counted in part; quantile(from) where
+  /// from == to. Requires: 0 <= from <= to <= 1.
+  double mean_between(double from, double to, std::span<const uint16_t> counts) const;
+
  private:
   struct Ranked {
     double value;
     uint32_t block;
   };
+  size_t total(std::span<const uint16_t> counts) const;
+
   std::vector<Ranked> ranked_;
   std::vector<size_t> block_sizes_;
 };

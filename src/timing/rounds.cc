@@ -35,6 +35,10 @@ struct Ends {
         high(values_of(side, &Sample::high_us), blocks) {}
 };
 
+double statistic(const BlockedValues& values, const Method& method, std::span<const uint16_t> counts) {
+  return values.mean_between(method.from, method.to, counts);
+}
+
 /// A figure on all data and on each draw, as logarithms: the plain one, and the two that lean on the clock's error.
 struct LogFigures {
   double plain = 0, lower = 0, upper = 0;
@@ -58,14 +62,14 @@ RatioEstimate interval(LogFigures figures, double widening, double floor) {
 }
 
 /// Adds one workload's log ratio, times `weight`, to `figures`.
-void add_ratio(const Ends& solution, const Ends& baseline, double q, double weight, const BlockDraws& draws,
+void add_ratio(const Ends& solution, const Ends& baseline, const Method& method, double weight, const BlockDraws& draws,
                LogFigures& figures) {
   struct Logs {
     double low, time, high;
   };
-  const auto logs = [q](const Ends& side, std::span<const uint16_t> counts) {
-    return Logs{std::log(side.low.quantile(q, counts)), std::log(side.time.quantile(q, counts)),
-                std::log(side.high.quantile(q, counts))};
+  const auto logs = [&](const Ends& side, std::span<const uint16_t> counts) {
+    return Logs{std::log(statistic(side.low, method, counts)), std::log(statistic(side.time, method, counts)),
+                std::log(statistic(side.high, method, counts))};
   };
   const auto add = [&](std::span<const uint16_t> counts, double& plain, double& lower, double& upper) {
     const Logs s = logs(solution, counts), b = logs(baseline, counts);
@@ -84,12 +88,19 @@ double median_of(std::span<const Sample> side, double Sample::*field) { return q
 }  // namespace
 
 Method Method::cpu() {
-  return {
-      .quantile = 0.10, .block_rounds = 10, .draws = 400, .floor = 0.005, .goal = 0.02, .fewest_rounds = 24, .seed = 1};
+  return {.from = 0.05,
+          .to = 0.50,
+          .block_rounds = 10,
+          .draws = 400,
+          .floor = 0.005,
+          .goal = 0.02,
+          .fewest_rounds = 24,
+          .seed = 1};
 }
 
 Method Method::cuda() {
-  return {.quantile = 0.5,
+  return {.from = 0.5,
+          .to = 0.5,
           .block_rounds = 10,
           .draws = 400,
           .floor = 0.0015,
@@ -99,8 +110,9 @@ Method Method::cuda() {
 }
 
 std::string Method::statistic() const {
-  if (quantile == 0.5) return "median";
-  return fmt::format("p{:g}", quantile * 100);
+  if (from == 0.5 && to == 0.5) return "median";
+  if (from == to) return fmt::format("p{:g}", from * 100);
+  return fmt::format("mean p{:g}-p{:g}", from * 100, to * 100);
 }
 
 void Rounds::add(std::span<const Sample> round) {
@@ -114,17 +126,17 @@ TimeEstimate estimate_time(const Rounds& rounds, size_t side, const Method& meth
   const size_t blocks = blocks_for(rounds.size(), method.block_rounds);
   const Ends ends(samples, blocks);
   const BlockDraws draws(blocks, method.draws, method.seed);
-  const double low = ends.low.quantile(method.quantile, draws.each_once());
-  const double high = ends.high.quantile(method.quantile, draws.each_once());
+  const double low = statistic(ends.low, method, draws.each_once());
+  const double high = statistic(ends.high, method, draws.each_once());
   std::vector<double> low_draws(draws.size()), high_draws(draws.size());
   for (size_t i = 0; i < draws.size(); i++) {
-    low_draws[i] = ends.low.quantile(method.quantile, draws.counts(i));
-    high_draws[i] = ends.high.quantile(method.quantile, draws.counts(i));
+    low_draws[i] = statistic(ends.low, method, draws.counts(i));
+    high_draws[i] = statistic(ends.high, method, draws.counts(i));
   }
   const double widening = widening_for(blocks);
   const double down = reach(low, std::move(low_draws), kLowTail, widening);
   const double up = reach(high, std::move(high_draws), kHighTail, widening);
-  const double time = ends.time.quantile(method.quantile, draws.each_once());
+  const double time = statistic(ends.time, method, draws.each_once());
   return {.time_us = time,
           .low_us = std::max(0.0, std::min(low + down, time * (1 - method.floor))),
           .high_us = std::max(high + up, time * (1 + method.floor)),
@@ -149,7 +161,7 @@ RatioEstimate estimate_joint_ratio(std::span<const Rounds* const> workloads, siz
     WW_CHECK(rounds.size() >= kFewestRounds, "too few rounds");
     const size_t blocks = blocks_for(rounds.size(), method.block_rounds);
     freedom += blocks - 1;
-    add_ratio(Ends(rounds.side(solution), blocks), Ends(rounds.side(baseline), blocks), method.quantile,
+    add_ratio(Ends(rounds.side(solution), blocks), Ends(rounds.side(baseline), blocks), method,
               1.0 / static_cast<double>(workloads.size()), BlockDraws(blocks, method.draws, method.seed + w), figures);
   }
   return interval(std::move(figures), widening_for(freedom + 1), method.floor);
@@ -176,7 +188,7 @@ RatioEstimate scale(const RatioEstimate& measured, const RatioEstimate& factor) 
   return {ratio, ratio * std::exp(-down), ratio * std::exp(up), std::hypot(measured.sampling, factor.sampling)};
 }
 
-StoppingRule::Answer StoppingRule::ask(const Rounds& rounds, nanoseconds spent) {
+StoppingRule::Answer StoppingRule::ask(const Rounds& rounds, nanoseconds left) {
   if (rounds.size() < kFewestRounds) return Answer::kContinue;
   if (rounds.size() >= next_look_) {
     next_look_ = static_cast<size_t>(std::ceil(static_cast<double>(next_look_) * kLookGrowth));
@@ -186,7 +198,7 @@ StoppingRule::Answer StoppingRule::ask(const Rounds& rounds, nanoseconds spent) 
     }
     if (known) return Answer::kReached;
   }
-  return spent >= cap_ ? Answer::kCap : Answer::kContinue;
+  return left.count() <= 0 ? Answer::kCap : Answer::kContinue;
 }
 
 }  // namespace ww::timing

@@ -17,7 +17,8 @@ namespace ww::timing {
 
 /// How samples become a figure. `cpu()` and `cuda()` are the measured defaults.
 struct Method {
-  double quantile;       ///< the statistic of one side
+  /// The statistic of one side: the mean of its samples between these quantiles; where they are equal, that quantile.
+  double from, to;
   size_t block_rounds;   ///< longest run of neighbouring rounds that is resampled as one
   size_t draws;          ///< resamples
   double floor;          ///< a ratio's interval is at least this far (relative) to either side
@@ -27,7 +28,7 @@ struct Method {
 
   static Method cpu();
   static Method cuda();
-  /// "p25", "median".
+  /// "mean p5-p50", "p25", "median".
   std::string statistic() const;
 };
 
@@ -89,17 +90,16 @@ RatioEstimate scale(const RatioEstimate& measured, const RatioEstimate& factor);
 /// now and then, at counts that grow by a fixed factor: looking after every round would stop on luck.
 class StoppingRule {
  public:
-  StoppingRule(Method method, nanoseconds cap) : method_(method), cap_(cap), next_look_(method.fewest_rounds) {}
+  explicit StoppingRule(Method method) : method_(method), next_look_(method.fewest_rounds) {}
 
   enum class Answer { kContinue, kReached, kCap };
 
-  /// Ask after each round. `spent` is the sampling time of this workload so far. A cap reached before
-  /// kFewestRounds is overrun until there are as many.
-  Answer ask(const Rounds& rounds, nanoseconds spent);
+  /// Ask after each round. `left`: sampling time that is left, none at the cap. A cap reached before kFewestRounds is
+  /// overrun until there are as many.
+  Answer ask(const Rounds& rounds, nanoseconds left);
 
  private:
   Method method_;
-  nanoseconds cap_;
   size_t next_look_;
 };
 

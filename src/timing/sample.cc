@@ -105,7 +105,8 @@ Base BaseEstimator::for_outer(double outer_us) const { return at(outer_us - at(0
 
 Sample bound_sample(Clocked call, Base base) {
   const double ours = call.outer_us - base.base_us;
-  const double low = std::max({call.inner_us, ours - base.error_us, kResolutionUs});
+  const double claim = std::min(call.inner_us, call.outer_us);
+  const double low = std::max({claim, ours - base.error_us, kResolutionUs});
   const double time = std::max(low, ours);
   return {low, time, std::max(low, ours + base.error_us), base.base_us, base.error_us};
 }

@@ -61,9 +61,10 @@ class BaseEstimator {
   std::vector<Knot> knots_;  // of the spins with enough probes
 };
 
-/// A call's time lies in [low_us, high_us]: max(inner, outer - base - error) to max(inner, outer - base + error), so
-/// that a false claim moves an interval's far end not at all and its near end by no more than the error that is stated.
-/// time_us = max(inner, outer - base) is the best single figure: no claim moves it below what the outer clock says.
+/// A call's time lies in [low_us, high_us]: max(inner, outer - base - error) to max(inner, outer - base + error), inner
+/// being at most outer, so that a false claim moves an interval's far end not at all and its near end by no more than
+/// the error that is stated. time_us = max(inner, outer - base) is the best single figure: no claim moves it below what
+/// the outer clock says.
 struct Sample {
   double low_us = 0;
   double time_us = 0;

@@ -22,6 +22,7 @@ constexpr size_t kFirstProbes = 20;
 std::vector<Noise> noise_models() {
   return {{.name = "quiet", .jitter = 0.003},
           {.name = "jitter", .jitter = 0.03},
+          {.name = "memory", .jitter = 0.2},
           {.name = "bursts", .burst_share = 0.3},
           {.name = "long bursts", .burst_share = 0.4, .burst_length = 60},
           {.name = "drift", .drift = 0.1},
@@ -96,11 +97,11 @@ Coverage measure_coverage(const Noise& noise, const Method& method, double solut
     SimulatedMachine machine(noise, seed + trial, 2);
     BaseEstimator estimator;
     Rounds rounds(2);
-    StoppingRule rule(method, nanoseconds(static_cast<int64_t>(cap_rounds)));
+    StoppingRule rule(method);
     auto answer = StoppingRule::Answer::kContinue;
     while (answer == StoppingRule::Answer::kContinue) {
       rounds.add(machine.round({solution_us, solution_us * true_ratio}, estimator));
-      answer = rule.ask(rounds, nanoseconds(static_cast<int64_t>(rounds.size())));
+      answer = rule.ask(rounds, nanoseconds(rounds.size() < cap_rounds ? 1 : 0));
     }
     const RatioEstimate estimate = estimate_ratio(rounds, 0, 1, method);
     held += estimate.low <= true_ratio && true_ratio <= estimate.high;

@@ -199,7 +199,7 @@ struct JudgeFacts {
   std::string version;
   std::string torch;      ///< of the referee; "" where it did not start
   std::string statistic;  ///< "p25" ...
-  double time_cap_s = 0;  ///< sampling cap per workload
+  double time_cap_s = 0;  ///< of judging one workload
 
   bool operator==(const JudgeFacts&) const = default;
 };
