@@ -36,7 +36,8 @@ class Measurement {
   void add_round(std::span<const timing::Clocked> calls);
   size_t rounds() const { return rounds_; }
 
-  /// Whether to go on with so much sampling time left, asked at the end of a block. Requires: probes of both kinds are enough (BaseEstimator::ready).
+  /// Whether to go on with so much sampling time left, asked at the end of a block. Requires: probes of both kinds are
+  /// enough (BaseEstimator::ready).
   timing::StoppingRule::Answer ask(nanoseconds left);
 
   /// What the outer clock adds to a call of this kind that took about `duration_us`; none before there are enough
