@@ -20,12 +20,9 @@ bool draw_and_calibrate(Reference& reference, size_t workload, Tolerance& tolera
 bool passes(const Reference& reference, size_t workload, const Tolerance& tolerance) {
   const auto& outputs = reference.buffers(workload).outputs;
   for (size_t k = 0; k < outputs.size(); k++) {
-    const auto truth = reference.truth(workload, k);
-    const bool has_truth = !truth.empty();
-    const auto expected = has_truth ? truth : reference.expected(workload, k);
-    const Bound bound = has_truth ? tolerance.against_truth(k) : tolerance.against_eager(k);
-    const auto dtype = has_truth ? task::DType::kFloat64 : outputs[k].dtype;
-    if (!compare(outputs[k], expected.data(), dtype, reference.other(workload, k).data(), bound).ok) return false;
+    const Expected expected = expected_output(reference, workload, k, true, tolerance);
+    const auto straw = reference.other(workload, k);
+    if (!compare(outputs[k], expected.bytes.data(), expected.dtype, straw.data(), expected.bound).ok) return false;
   }
   return true;
 }

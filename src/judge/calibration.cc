@@ -14,4 +14,12 @@ void calibrate_on_draw(const Reference& reference, size_t workload, Tolerance& t
   }
 }
 
+Expected expected_output(const Reference& reference, size_t workload, size_t output, bool prefer_truth,
+                         const Tolerance& tolerance) {
+  const auto truth = prefer_truth ? reference.truth(workload, output) : std::span<const std::byte>{};
+  if (!truth.empty()) return {truth, task::DType::kFloat64, tolerance.against_truth(output)};
+  return {reference.expected(workload, output), reference.buffers(workload).outputs[output].dtype,
+          tolerance.against_eager(output)};
+}
+
 }  // namespace ww::judge

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The reference against its fp64 self on the draw that lies in the arena: what calibrates a tolerance.
+// What an output of the draw that lies in the arena is held against, and the reference against its fp64 self, which
+// calibrates a tolerance.
 #pragma once
+
+#include <cstddef>
+#include <span>
 
 #include "judge/reference.h"
 #include "judge/tolerance.h"
@@ -10,5 +14,16 @@ namespace ww::judge {
 
 /// Requires: expect(workload, true) was the last request of `reference`. Outputs without a truth are left out.
 void calibrate_on_draw(const Reference& reference, size_t workload, Tolerance& tolerance);
+
+/// `bytes` are the reference's; `dtype` is float64 for a truth, else the output's own.
+struct Expected {
+  std::span<const std::byte> bytes;
+  task::DType dtype;
+  Bound bound;
+};
+
+/// The fp64 truth where it is preferred and there is one, else eager's output.
+Expected expected_output(const Reference& reference, size_t workload, size_t output, bool prefer_truth,
+                         const Tolerance& tolerance);
 
 }  // namespace ww::judge

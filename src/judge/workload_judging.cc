@@ -256,17 +256,13 @@ std::optional<Found> WorkloadJudging::compare_outputs(Yardstick yardstick, const
   const double slack = honey_tolerance_ ? kHoneySlack : 1;
   std::optional<std::pair<size_t, Comparison>> worst;
   for (size_t k = 0; k < buffers_.outputs.size(); k++) {
-    const auto truth =
-        yardstick == Yardstick::kTruth ? parties_.reference.truth(workload_, k) : std::span<const std::byte>{};
-    const bool against_truth = !truth.empty();
-    Bound bound = against_truth ? tolerance.against_truth(k) : tolerance.against_eager(k);
-    bound = {slack * bound.max, slack * bound.rms};
+    const Expected expected =
+        expected_output(parties_.reference, workload_, k, yardstick == Yardstick::kTruth, tolerance);
+    Bound bound = {slack * expected.bound.max, slack * expected.bound.rms};
     if (pattern == "equal") bound = {std::max(bound.max, kEqualBound), std::max(bound.rms, kEqualBound)};
-    const auto expected = against_truth ? truth : parties_.reference.expected(workload_, k);
     const auto got = parties_.runner.lent(workload_).output(k, placement_);
     const Comparison comparison =
-        compare(buffers_.outputs[k], expected.data(), against_truth ? task::DType::kFloat64 : buffers_.outputs[k].dtype,
-                got.data(), bound);
+        compare(buffers_.outputs[k], expected.bytes.data(), expected.dtype, got.data(), bound);
     trials_.worst_error = std::max(trials_.worst_error, comparison.worst);
     if (!comparison.ok && !worst) worst = {k, comparison};
   }
