@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "judge/clock_twin.h"
 
-#include <cstring>
-#include <span>
-#include <vector>
-
 #include "base/fault.h"
-#include "device/cpu.h"
+#include "judge/ballast.h"
 #include "judge/runner_process.h"
 
 namespace ww::judge {
@@ -15,7 +11,7 @@ struct ClockTwin::State {
   explicit State(const RunnerProcessSetup& setup) : process(setup, {}, {}), limit(setup.limits.call) {}
   RunnerProcess process;
   nanoseconds limit;
-  std::vector<std::byte> ballast;
+  Ballast ballast;
 };
 
 ClockTwin::ClockTwin(const RunnerProcessSetup& setup) : state_(std::make_unique<State>(setup)) {}
@@ -23,14 +19,8 @@ ClockTwin::~ClockTwin() = default;
 
 TwinSample ClockTwin::sample(nanoseconds spin, uint64_t staged_bytes) {
   State& state = *state_;
-  if (state.ballast.size() < staged_bytes) state.ballast.resize(staged_bytes);
-  const auto stage = [&] {
-    const std::span<std::byte> staged(state.ballast.data(), staged_bytes);
-    if (!staged.empty()) std::memset(staged.data(), static_cast<int>(spin.count() & 0xff), staged.size());
-    const std::span<const std::byte> flushed = staged;
-    device::flush_caches({&flushed, 1});
-  };
-  const CallTimes times = state.process.call({.operation = wire::Operation::kSpin, .spin = spin}, stage, state.limit);
+  const CallTimes times = state.process.call(
+      {.operation = wire::Operation::kSpin, .spin = spin}, [&] { state.ballast.stage(staged_bytes); }, state.limit);
   if (times.end != CallEnd::kDone || times.stray_records > 0 || times.status != wire::kOk) {
     throw Fault(Fault::Kind::kSystem,
                 "the clock twin failed: " + state.process.end_after(times, "spinning", state.limit).text);

@@ -19,6 +19,10 @@ std::pair<double, double> enclosing_spins(double duration_us) {
   return {upper == kSpins_us.begin() ? *upper : *(upper - 1), *upper};
 }
 
+timing::Clocked clocked(const CallTimes& times) {
+  return {.inner_us = to_us(times.inner), .outer_us = to_us(times.outer), .disturbed = times.stage_to_go > kLateGo};
+}
+
 Clocks::Clocks(const RunnerProcessSetup& setup, RefereeParent& parent)
     : native_(setup), python_(parent.open(setup.threads, true)) {}
 
@@ -35,7 +39,7 @@ timing::Probe Clocks::probe(TwinKind kind, double spin_us, uint64_t staged_bytes
     throw Fault(Fault::Kind::kProtocol, "the Python clock twin failed: " + staged.error().text());
   }
   const CallTimes times = timed_call(
-      endpoint, sequence_, [] {}, kTwinLimit);
+      endpoint, sequence_, [&] { ballast_.stage(staged_bytes); }, kTwinLimit);
   if (times.end != CallEnd::kDone || times.status != 0) {
     throw Fault(Fault::Kind::kProtocol, "the Python clock twin did not finish its spin");
   }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "judge/ballast.h"
 #include "judge/clock_twin.h"
 #include "judge/measurement.h"
 #include "judge/referee_client.h"
@@ -19,6 +20,9 @@ inline constexpr std::array<double, 5> kSpins_us = {0, 100, 1000, 3000, 10'000};
 
 /// The spins that enclose `duration_us`: the two neighbours, or the outermost alone.
 std::pair<double, double> enclosing_spins(double duration_us);
+
+/// What the two clocks say of a call.
+timing::Clocked clocked(const CallTimes& times);
 
 class Clocks {
  public:
@@ -32,7 +36,7 @@ class Clocks {
  private:
   ClockTwin native_;
   std::unique_ptr<RefereeChild> python_;
-  std::vector<std::byte> scratch_;  ///< staged before the Python twin's spins
+  Ballast ballast_;
   uint64_t sequence_ = 0;
 };
 

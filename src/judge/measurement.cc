@@ -86,6 +86,10 @@ void Measurement::add_probe(TwinKind kind, timing::Probe probe) {
 
 void Measurement::add_round(std::span<const timing::Clocked> calls) {
   WW_CHECK(calls.size() == sides_.size() && !blocks_.empty(), "a round has one call of each side, in a block");
+  if (std::any_of(calls.begin(), calls.end(), [](const timing::Clocked& call) { return call.disturbed; })) {
+    disturbed_++;
+    return;
+  }
   blocks_.back().rounds.emplace_back(calls.begin(), calls.end());
   rounds_++;
 }
@@ -106,6 +110,7 @@ std::optional<timing::Base> Measurement::base(TwinKind kind, double duration_us)
 
 timing::Rounds Measurement::bounded() const {
   timing::Rounds rounds(sides_.size());
+  for (size_t i = 0; i < disturbed_; i++) rounds.discard();
   std::vector<timing::Sample> samples(sides_.size());
   for (const Block& block : blocks_) {
     for (const auto& calls : block.rounds) {

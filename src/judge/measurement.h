@@ -32,7 +32,7 @@ class Measurement {
   /// Rounds and probes from here on belong together: made one after the other, with the same weights and placement.
   void begin_block();
   void add_probe(TwinKind kind, timing::Probe probe);
-  /// One call of each side, in the order of sides().
+  /// One call of each side, in the order of sides(). A round with a disturbed call is counted and left out.
   void add_round(std::span<const timing::Clocked> calls);
   size_t rounds() const { return rounds_; }
 
@@ -62,7 +62,7 @@ class Measurement {
   timing::StoppingRule stopping_;
   timing::BaseEstimator native_, python_;
   std::vector<Block> blocks_;
-  size_t rounds_ = 0;
+  size_t rounds_ = 0, disturbed_ = 0;
 };
 
 /// How samples become figures, the same for every workload of a verdict.

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "device/cpu.h"
+#include "judge/clocks.h"
 
 namespace ww::judge {
 namespace {
@@ -179,7 +180,7 @@ timing::Clocked Reference::timed(size_t workload, Side side) {
   if (times.end != CallEnd::kDone || times.status != 0) {
     throw Fault(Fault::Kind::kProtocol, "the reference did not finish a timed call of workload " + w.name);
   }
-  return {.inner_us = to_us(times.inner), .outer_us = to_us(times.outer)};
+  return clocked(times);
 }
 
 void Reference::collect(size_t workload, RefereeRegion into) {

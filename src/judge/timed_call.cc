@@ -26,7 +26,6 @@
 namespace ww::judge {
 namespace {
 
-constexpr nanoseconds kLateGo{50'000};
 constexpr int kMostRestages = 8;
 
 // A stop takes microseconds, under load a scheduler's slice or two. What has not stopped after this long waits for

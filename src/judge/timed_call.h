@@ -39,12 +39,15 @@ enum class CallEnd {
   kUnexpected,  ///< a record with another sequence, a second record, or a malformed one
 };
 
+/// A go that comes later than this after staging ended: what was staged may have been disturbed.
+inline constexpr nanoseconds kLateGo{50'000};
+
 struct CallTimes {
   CallEnd end = CallEnd::kDone;
   nanoseconds outer{};              ///< from go to verified stop, or to the done record (Endpoint::closed_by_word)
   nanoseconds inner{};              ///< as claimed
   int32_t status = 0;               ///< as claimed
-  nanoseconds stage_to_go{};        ///< end of staging to go: over 50 us is restaged by the engine
+  nanoseconds stage_to_go{};        ///< end of staging to go; over kLateGo is restaged, a few times
   nanoseconds cpu_while_stopped{};  ///< processor time the process used between the two stops around staging
   uint64_t stray_records = 0;       ///< records found when none was due
 };

@@ -218,10 +218,6 @@ std::optional<Found> WorkloadJudging::judge_call(const CallReport& report) {
   return std::nullopt;
 }
 
-timing::Clocked WorkloadJudging::clocked(const CallReport& report) const {
-  return {.inner_us = to_us(report.times.inner), .outer_us = to_us(report.times.outer)};
-}
-
 Found WorkloadJudging::wrong(size_t output, const Comparison& comparison, const std::string& pattern) {
   const task::TensorSpec& spec = buffers_.outputs[output];
   verdict::Failure failure{.workload = buffers_.name,
@@ -423,7 +419,7 @@ std::optional<Found> WorkloadJudging::timed_round() {
       if (Step ended = call(last_)) return ended;
       if (last_.unsupported)
         return Found{Outcome::kWrong, "a config that supported this workload refused it later", {}};
-      calls[side] = clocked(last_);
+      calls[side] = clocked(last_.times);
       continue;
     }
     calls[side] = reference.timed(workload_, sides[side]);

@@ -75,7 +75,6 @@ class WorkloadJudging {
   std::vector<std::string> honey_kinds() const;
   void probe(TwinKind kind, double duration_us);
   Found wrong(size_t output, const Comparison& comparison, const std::string& pattern);
-  timing::Clocked clocked(const CallReport& report) const;
   Draw fresh(const std::string& pattern = "source");
   void draw(const Draw& draw);
   int random_round();

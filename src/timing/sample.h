@@ -14,6 +14,7 @@ namespace ww::timing {
 struct Clocked {
   double inner_us = 0;
   double outer_us = 0;
+  bool disturbed = false;  ///< by something that the judge itself measured: the go came late
 };
 
 /// What the outer clock adds to a call (`base_us`) and how far a single call may stray from that (`error_us`).
