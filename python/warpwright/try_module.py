@@ -8,15 +8,20 @@ The request holds `folder` (of module.py), `filename` and `source` of the refere
 module is wired up right (arguments, weights, shapes, nesting); how precise the kernel is, the judge has asked already.
 """
 
+import gc
 import importlib.util
 import json
 import os
 import sys
 
-import torch
+# The collector runs hundreds of times while torch is imported: a third of that time.
+gc.disable()
+import torch  # noqa: E402
 
-from warpwright.referee.refusal import Refusal, describe
-from warpwright.referee.source import load_module
+from warpwright.referee.refusal import Refusal, describe  # noqa: E402
+from warpwright.referee.source import load_module  # noqa: E402
+
+gc.enable()
 
 _DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 # Largest error allowed, as a share of the output's RMS: a weight, an axis or an argument that is mixed up gives about 1,

@@ -82,6 +82,10 @@ struct Judge::State {
     compiler_ready = true;
   }
 
+  bool must_compile(const task::Task& task, const Options& options) {
+    return options.compile_max || (options.compile && !knows_compile(cache, key_of(task), task));
+  }
+
   /// The referee may be what failed: the next judging starts with a new one.
   void forget_referee() {
     reference.reset();
@@ -175,12 +179,14 @@ verdict::Verdict Judge::State::blank(const task::Task& task, const std::filesyst
                    .torch = parent ? parent->torch_version() : "",
                    .statistic = cpu_method().statistic(),
                    .time_cap_s = to_seconds(options.time_cap)};
-  verdict.device = {.name = "cpu",
-                    .model = cpu.model,
-                    .features = cpu.vector_level,
-                    .cores = cpu.cores,
-                    .threads = threads,
-                    .other = {{"id", cpu.id}, {"omp_wait_policy", "default"}}};
+  verdict.device = {
+      .name = "cpu",
+      .model = cpu.model,
+      .features = cpu.vector_level,
+      .cores = cpu.cores,
+      .threads = threads,
+      .other = {
+          {"id", cpu.id}, {"omp_wait_policy", "default"}, {"affinity", "one thread a core where there are as many"}}};
   verdict.contract = task::to_json(task.contract).dump();
   verdict.isolation = isolation_facts(sandbox::probe());
   if (!task.contract.redraw_constants) {
@@ -223,7 +229,7 @@ Result<verdict::Verdict> Judge::judge(const task::Task& task, const std::filesys
     report(Stage::kBuild, 0);
     auto building = std::async(std::launch::async, [&] { return state_->builder.build(solution, task.contract); });
     report(Stage::kStartReferee, 0);
-    if (options.timing && (options.compile || options.compile_max)) state_->expect_compilation();
+    if (options.timing && state_->must_compile(task, options)) state_->expect_compilation();
     const Admission admission = state_->admit(task, kOpenLimit, [&](double done) { report(Stage::kAdmit, done); });
     verdict.judge.torch = state_->referee().torch_version();
     const build::BuildResult built = building.get();
@@ -277,11 +283,16 @@ Result<Json> Judge::describe(const task::Task& task) {
 }
 
 Result<std::vector<Json>> Judge::capture(const task::Task& task) {
+  const std::string key = state_->key_of(task);
+  if (const auto known = state_->cache.find("graphs", key); known && known->size() == task.workloads.size()) {
+    return std::vector<Json>(known->begin(), known->end());
+  }
   state_->expect_compilation();
   const auto reference = state_->open(task, false, kOpenLimit);
   if (!reference) return reference.error();
   std::vector<Json> graphs;
   for (size_t w = 0; w < (*reference)->workloads(); w++) graphs.push_back((*reference)->graph(w));
+  state_->cache.store("graphs", key, Json(graphs));
   return graphs;
 }
 

@@ -21,15 +21,16 @@ struct Timed {
   std::optional<verdict::Ratio> compile_factor;  ///< cached eager over compile
 };
 
-/// A ratio known worse than this is measured again rather than remembered: it would widen every later verdict.
-constexpr double kWidestKept = 1.10;  // high over low
+/// A ratio known worse than this is measured again rather than remembered: it widens every later ratio to compile.
+constexpr double kWidestKept = 1.20;  // high over low
 
-std::string baseline_key(const Bench& bench, const std::string& workload) {
-  return bench.baseline_key + "/" + workload;
+std::string entry_key(const std::string& baseline_key, const std::string& workload) {
+  return baseline_key + "/" + workload;
 }
 
-std::optional<verdict::Ratio> cached_compile(const Bench& bench, const std::string& workload) {
-  const auto entry = bench.cache.find("baselines", baseline_key(bench, workload));
+std::optional<verdict::Ratio> cached_compile(const ResultCache& cache, const std::string& baseline_key,
+                                             const std::string& workload) {
+  const auto entry = cache.find("baselines", entry_key(baseline_key, workload));
   if (!entry || !entry->is_object()) return std::nullopt;
   const verdict::Ratio ratio{entry->value("ratio", 0.0), entry->value("low", 0.0), entry->value("high", 0.0)};
   if (!(0 < ratio.low && ratio.low <= ratio.ratio && ratio.ratio <= ratio.high)) return std::nullopt;
@@ -44,19 +45,16 @@ void keep_compile(const Bench& bench, const std::string& workload, const timing:
   if (at(Side::kEager) == sides.size() || at(Side::kCompile) == sides.size()) return;
   const auto ratio = estimate_ratio(rounds, at(Side::kCompile), at(Side::kEager), cpu_method());
   if (ratio.high > kWidestKept * ratio.low) return;
-  bench.cache.store("baselines", baseline_key(bench, workload),
+  bench.cache.store("baselines", entry_key(bench.baseline_key, workload),
                     Json{{"ratio", ratio.ratio}, {"low", ratio.low}, {"high", ratio.high}});
 }
 
 /// The sides to time. compile joins only if its ratio is not known; then it is timed for every workload, so that the
 /// joint figures can be resampled.
-std::vector<Side> sides_for(const Bench& bench, const Options& options, bool& compile_cached) {
+std::vector<Side> sides_for(const Bench& bench, const task::Task& task, const Options& options, bool& compile_cached) {
   std::vector<Side> sides = {Side::kSolution};
   if (options.eager || options.compile) sides.push_back(Side::kEager);
-  compile_cached = options.compile;
-  for (size_t w = 0; compile_cached && w < bench.reference.workloads(); w++) {
-    compile_cached = cached_compile(bench, bench.reference.buffers(w).name).has_value();
-  }
+  compile_cached = options.compile && knows_compile(bench.cache, bench.baseline_key, task);
   if (options.compile && !compile_cached) sides.push_back(Side::kCompile);
   if (options.compile_max) sides.push_back(Side::kCompileMax);
   return sides;
@@ -95,7 +93,7 @@ Timed time_figures(const Bench& bench, const WorkloadJudging& judging, const std
   Timed timed{.rounds = measurement.bounded(), .figures = {}, .compile_factor = std::nullopt};
   timed.figures = workload_figures(timed.rounds, measurement.sides(), judging.prepare_us());
   if (compile_cached) {
-    timed.compile_factor = cached_compile(bench, workload);
+    timed.compile_factor = cached_compile(bench.cache, bench.baseline_key, workload);
     scale_compile(timed.figures, *timed.compile_factor);
   } else {
     keep_compile(bench, workload, timed.rounds, measurement.sides());
@@ -165,6 +163,12 @@ std::optional<Found> judge_workload(Bench& bench, Runner& runner, const task::Ta
 
 }  // namespace
 
+bool knows_compile(const ResultCache& cache, const std::string& baseline_key, const task::Task& task) {
+  return std::all_of(task.workloads.begin(), task.workloads.end(), [&](const task::Workload& workload) {
+    return cached_compile(cache, baseline_key, workload.name).has_value();
+  });
+}
+
 double speed_of_light_us(const WorkloadBuffers& buffers, double flops, const device::Ceilings& ceilings) {
   uint64_t bytes = 0;
   for (const auto* list : {&buffers.inputs, &buffers.weights, &buffers.outputs}) {
@@ -182,7 +186,7 @@ void judge_artifact(Bench& bench, const task::Task& task, const build::Artifact&
   };
   const nanoseconds start = now();
   bool compile_cached = false;
-  const std::vector<Side> sides = sides_for(bench, options, compile_cached);
+  const std::vector<Side> sides = sides_for(bench, task, options, compile_cached);
   RunnerSetup setup{.process = bench.runner_setup, .loadable = {artifact.path, artifact.needs}, .workloads = {}};
   for (size_t w = 0; w < bench.reference.workloads(); w++) setup.workloads.push_back(bench.reference.buffers(w));
   auto started = Runner::start(setup);

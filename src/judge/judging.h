@@ -28,6 +28,10 @@ struct Bench {
 void judge_artifact(Bench& bench, const task::Task& task, const build::Artifact& artifact, const Options& options,
                     verdict::Verdict& verdict);
 
+/// Whether compile's ratio to eager is known for every workload, so that torch.compile need not run. `baseline_key` as
+/// in Bench.
+bool knows_compile(const ResultCache& cache, const std::string& baseline_key, const task::Task& task);
+
 /// Least time for one call, microseconds: bytes of inputs, weights and outputs over copy bandwidth, or floating-point
 /// operations (0 if unknown) over the fused multiply-add rate, whichever is longer.
 double speed_of_light_us(const WorkloadBuffers& buffers, double flops, const device::Ceilings& ceilings);

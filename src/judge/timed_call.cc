@@ -21,6 +21,7 @@
 
 #include "base/fault.h"
 #include "base/fd.h"
+#include "judge/affinity.h"
 #include "judge/priority.h"
 
 namespace ww::judge {
@@ -245,6 +246,7 @@ CallTimes timed_call(const Endpoint& endpoint, uint64_t sequence, const std::fun
   }
   const Foremost foremost;
   if (!stop(endpoint)) return call;
+  spread_threads(endpoint.pid);
   call.stray_records = drain_records(endpoint.done_fd);
   if (!put_token(endpoint.go_fd)) {
     call.end = CallEnd::kUnexpected;

@@ -22,6 +22,8 @@ using verdict::Outcome;
 constexpr int kCalibrationDraws = 3;
 constexpr int kTruthTrials = 5;     // design.md 4.6: fp64 in at least five trials
 constexpr int kRoundsPerBlock = 6;  // with the same weights and placement
+constexpr int kFewestBlocks = 2;    // one placement and one draw of weights say nothing about others
+constexpr size_t kProbesPerBlock = 2;
 constexpr int kWarmupCap = 6;
 constexpr double kWarmupAgreement = 0.2;
 /// A call of the solution may take so many times what eager took, and at least the second figure.
@@ -443,7 +445,8 @@ std::optional<Found> WorkloadJudging::block(std::vector<std::string>& honey_left
   // Pointers moved and packed weights are new: one call that is staged and checked like any other, but not sampled.
   if (Step ended = checked_call(Inputs::kAsDrawn, Yardstick::kEager)) return ended;
   const int placement = placement_;
-  const std::array<int, 2> probes = {random_round(), random_round()};
+  const auto probe_rounds = [&] { return std::array<int, kProbesPerBlock>{random_round(), random_round()}; };
+  const auto native_probes = probe_rounds(), python_probes = probe_rounds();
   for (int round = 0; round < kRoundsPerBlock; round++) {
     if (honeys > 0 && random_() % static_cast<uint64_t>(kRoundsPerBlock - round) < honeys && !honey_left.empty()) {
       const std::string kind = honey_left.back();
@@ -453,8 +456,12 @@ std::optional<Found> WorkloadJudging::block(std::vector<std::string>& honey_left
       placement_ = placement;
     }
     if (Step ended = timed_round()) return ended;
-    if (round == probes[0]) probe(TwinKind::kNative, solution_us_);
-    if (round == probes[1]) probe(TwinKind::kPython, eager_us_);
+    for (auto i = std::count(native_probes.begin(), native_probes.end(), round); i > 0; i--) {
+      probe(TwinKind::kNative, solution_us_);
+    }
+    for (auto i = std::count(python_probes.begin(), python_probes.end(), round); i > 0; i--) {
+      probe(TwinKind::kPython, eager_us_);
+    }
   }
   return std::nullopt;
 }
@@ -470,12 +477,14 @@ std::optional<Found> WorkloadJudging::sample(std::vector<std::string>& honey, na
   }
   const nanoseconds start = now();
   const nanoseconds end = std::max<nanoseconds>(due, start + options_.time_cap / 2);
+  nanoseconds shortest = nanoseconds::max();
   for (int blocks = 1;; blocks++) {
+    const nanoseconds block_start = now();
     if (Step ended = block(honey, (honey.size() + 2) / 3)) return ended;
-    const nanoseconds spent = now() - start;
-    on_progress_(std::min(1.0, to_seconds(spent) / to_seconds(end - start)));
+    shortest = std::min(shortest, now() - block_start);
+    on_progress_(std::min(1.0, to_seconds(now() - start) / to_seconds(end - start)));
     // A block that would end beyond the cap is not begun.
-    const nanoseconds left = end - now() - spent / blocks;
+    const nanoseconds left = blocks < kFewestBlocks ? options_.time_cap : end - now() - shortest;
     if (measurement_->ask(left) != timing::StoppingRule::Answer::kContinue) return std::nullopt;
   }
 }
