@@ -15,7 +15,7 @@ namespace ww::agent {
 
 struct JudgeWorkshopSettings {
   judge::Settings judge;
-  milliseconds explore_cap{800};  ///< of judging a workload while exploring
+  milliseconds explore_cap{600};  ///< of judging a workload while exploring
   milliseconds admission_limit{60'000};
   milliseconds module_limit{120'000};  ///< of one trial of module.py
   const std::atomic<bool>* interrupted = nullptr;

@@ -361,8 +361,12 @@ class ModelNew(_reference.Model):
         self._ww_plans = {}  # the weights may get another type: choose anew
         return super()._apply(*args, **kwargs)
 
-    @torch.compiler.disable
     def forward(self, *args, **kwargs):
+        if torch.compiler.is_compiling():
+            return _untraced_forward(self, args, kwargs)
+        return self._ww_forward(args, kwargs)
+
+    def _ww_forward(self, args, kwargs):
         values = self._ww_values(args, kwargs)
         key = tuple((name, _describe(value)) for name, value in values.items())
         plan = self._ww_plans.get(key)
@@ -408,3 +412,11 @@ class ModelNew(_reference.Model):
 
 
 _SIGNATURE = inspect.signature(_reference.Model.forward)
+
+
+def _forward(module, args, kwargs):
+    return module._ww_forward(args, kwargs)
+
+
+# A plain torch.compiler.disable would import the whole compiler, a second, into programs that never compile.
+_untraced_forward = getattr(torch, "_disable_dynamo", torch.compiler.disable)(_forward)

@@ -8,9 +8,9 @@
 
 namespace ww::judge {
 
-/// A process with exactly as many threads as there are cores gets one thread a core; any other runs wherever it likes, for
-/// threads made within a call take over their maker's core. Requires: the process is stopped. Thread-safe. What the kernel
-/// refuses is left as it is.
+/// A process with exactly as many threads as there are cores gets one thread a core; any other runs wherever it likes,
+/// for threads made within a call take over their maker's core. Requires: the process is stopped. Thread-safe. What the
+/// kernel refuses is left as it is.
 void spread_threads(pid_t pid);
 
 }  // namespace ww::judge

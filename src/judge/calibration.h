@@ -15,6 +15,9 @@ namespace ww::judge {
 /// Requires: expect(workload, true) was the last request of `reference`. Outputs without a truth are left out.
 void calibrate_on_draw(const Reference& reference, size_t workload, Tolerance& tolerance);
 
+/// The workload's tolerance, calibrated on a few draws when it is first asked for.
+const Tolerance& calibrated_tolerance(Reference& reference, size_t workload, task::Precision precision);
+
 /// `bytes` are the reference's; `dtype` is float64 for a truth, else the output's own.
 struct Expected {
   std::span<const std::byte> bytes;

@@ -98,8 +98,8 @@ const timing::BaseEstimator& Measurement::estimator(TwinKind kind) const {
   return kind == TwinKind::kNative ? native_ : python_;
 }
 
-timing::Sample Measurement::bound(Side side, timing::Clocked call) const {
-  if (clock_ == task::ClockPolicy::kDevice) return {call.inner_us, call.inner_us, call.inner_us, 0, 0};
+timing::Sample Measurement::bound(Side side, timing::Clocked call, task::ClockPolicy clock) const {
+  if (clock == task::ClockPolicy::kDevice) return {call.inner_us, call.inner_us, call.inner_us, 0, 0};
   return timing::bound_sample(call, estimator(twin_of(side)));
 }
 
@@ -108,13 +108,13 @@ std::optional<timing::Base> Measurement::base(TwinKind kind, double duration_us)
   return estimator(kind).at(duration_us);
 }
 
-timing::Rounds Measurement::bounded() const {
+timing::Rounds Measurement::bounded(task::ClockPolicy clock) const {
   timing::Rounds rounds(sides_.size());
   for (size_t i = 0; i < disturbed_; i++) rounds.discard();
   std::vector<timing::Sample> samples(sides_.size());
   for (const Block& block : blocks_) {
     for (const auto& calls : block.rounds) {
-      for (size_t i = 0; i < sides_.size(); i++) samples[i] = bound(sides_[i], calls[i]);
+      for (size_t i = 0; i < sides_.size(); i++) samples[i] = bound(sides_[i], calls[i], clock);
       rounds.add(samples);
     }
   }

@@ -45,12 +45,14 @@ class Measurement {
   std::optional<timing::Base> base(TwinKind kind, double duration_us) const;
 
   /// All samples, bounded by what all the probes say. Requires: enough probes of both kinds, or the device clock.
-  timing::Rounds bounded() const;
+  timing::Rounds bounded() const { return bounded(clock_); }
+  /// The same under another policy; kDevice takes the claims.
+  timing::Rounds bounded(task::ClockPolicy clock) const;
   timing::ClockMismatch mismatch() const;
 
  private:
   const timing::BaseEstimator& estimator(TwinKind kind) const;
-  timing::Sample bound(Side side, timing::Clocked call) const;
+  timing::Sample bound(Side side, timing::Clocked call, task::ClockPolicy clock) const;
 
   struct Block {
     std::vector<std::vector<timing::Clocked>> rounds;

@@ -17,6 +17,7 @@
 #include "judge/lent_memory.h"
 #include "judge/measurement.h"
 #include "judge/referee_client.h"
+#include "judge/tolerance.h"
 #include "task/task.h"
 
 namespace ww::judge {
@@ -64,6 +65,9 @@ class Reference {
   std::optional<std::string> compile(size_t workload, Side side);
   Json graph(size_t workload);
 
+  /// Room for what calibration.h finds out once for each workload.
+  std::optional<Tolerance>& kept_tolerance(size_t workload) { return workloads_[workload].tolerance; }
+
   /// Verified; the child then uses no processor.
   void stop();
 
@@ -77,6 +81,7 @@ class Reference {
     uint64_t staged_bytes = 0;  ///< of the arena's front: inputs, weights, expected
     bool has_truth = false;
     bool compiled = false, compiled_max = false;
+    std::optional<Tolerance> tolerance;
   };
   Reference() = default;
   void lay_out(Workload& workload);

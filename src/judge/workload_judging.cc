@@ -19,7 +19,6 @@ using verdict::Evidence;
 using verdict::EvidenceKind;
 using verdict::Outcome;
 
-constexpr int kCalibrationDraws = 3;
 constexpr int kTruthTrials = 5;     // design.md 4.6: fp64 in at least five trials
 constexpr int kRoundsPerBlock = 6;  // with the same weights and placement
 constexpr int kFewestBlocks = 2;    // one placement and one draw of weights say nothing about others
@@ -113,7 +112,7 @@ WorkloadJudging::WorkloadJudging(Parties parties, size_t workload, const task::C
       contract_(contract),
       options_(options),
       on_progress_(std::move(on_progress)),
-      tolerance_(contract.precision, buffers_.inputs, buffers_.outputs),
+      tolerance_(calibrated_tolerance(parties.reference, workload, contract.precision)),
       random_(random_word()) {
   if (parties_.clocks) measurement_.emplace(std::move(sides), contract.clock);
 }
@@ -126,7 +125,7 @@ void WorkloadJudging::draw(const Draw& draw) {
 }
 
 std::optional<Found> WorkloadJudging::run(nanoseconds due) {
-  calibrate();
+  limit_calls();
   if (Step ended = choose_config()) return ended;
   if (Step ended = check_against_truth()) return ended;
   std::vector<std::string> honey = honey_kinds();
@@ -146,12 +145,8 @@ std::optional<Found> WorkloadJudging::run(nanoseconds due) {
                {{"excess_us", mismatch.excess_us}, {"error_us", mismatch.error_us}});
 }
 
-void WorkloadJudging::calibrate() {
-  for (int draw = 0; draw < kCalibrationDraws; draw++) {
-    parties_.reference.draw(workload_, {random_word(), random_word(), "source"});
-    parties_.reference.expect(workload_, true);
-    calibrate_on_draw(parties_.reference, workload_, tolerance_);
-  }
+void WorkloadJudging::limit_calls() {
+  parties_.reference.draw(workload_, {random_word(), random_word(), "source"});
   const double eager_ms = parties_.reference.timed(workload_, Side::kEager).outer_us / 1e3;
   parties_.reference.collect(workload_);
   const milliseconds limit(static_cast<int64_t>(kCallLimitOverEager * eager_ms));

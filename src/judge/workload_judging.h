@@ -57,7 +57,7 @@ class WorkloadJudging {
   /// Whether a call draws its inputs or takes those that new weights were drawn with.
   enum class Inputs { kFresh, kAsDrawn };
 
-  void calibrate();
+  void limit_calls();
   Step choose_config();
   Step try_config(int32_t config, double& best_us);
   Step check_against_truth();
@@ -85,7 +85,7 @@ class WorkloadJudging {
   const task::Contract& contract_;
   const Options& options_;
   std::function<void(double)> on_progress_;
-  Tolerance tolerance_;
+  const Tolerance& tolerance_;
   std::optional<Tolerance> honey_tolerance_;  ///< of the present draw, in honey rounds
   std::optional<Measurement> measurement_;
   std::mt19937_64 random_;
