@@ -36,10 +36,11 @@ struct Arguments {
 /// Two runners of one artifact, staged from the reference's arena.
 class Twins {
  public:
-  Twins(const Arguments& arguments, const fs::path& artifact, Reference& reference) : reference_(reference) {
+  Twins(const Arguments& arguments, const build::Artifact& artifact, Reference& reference) : reference_(reference) {
     for (auto& runner : runners_) {
-      auto started = Runner::start(
-          {.process = arguments.setup, .loadable = {.artifact = artifact}, .workloads = {reference.buffers(0)}});
+      auto started = Runner::start({.process = arguments.setup,
+                                    .loadable = {artifact.path, artifact.needs},
+                                    .workloads = {reference.buffers(0)}});
       WW_CHECK(std::holds_alternative<std::unique_ptr<Runner>>(started), "the solution does not load");
       runner = std::move(std::get<std::unique_ptr<Runner>>(started));
       stop(runner->endpoint());
@@ -152,7 +153,7 @@ void run(const Arguments& arguments) {
   WW_CHECK(opened.ok(), "the task does not open");
   Reference& reference = **opened;
   Clocks clocks(arguments.setup, parent);
-  Twins twins(arguments, built.artifact()->path, reference);
+  Twins twins(arguments, *built.artifact(), reference);
   const auto new_round = [&] { reference.draw(0, {random_word(), std::nullopt, "source"}); };
   const auto new_block = [&] {
     reference.draw(0, {random_word(), random_word(), "source"});
