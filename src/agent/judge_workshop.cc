@@ -44,7 +44,14 @@ void JudgeWorkshop::stop_if_asked() const {
   if (settings_.interrupted && *settings_.interrupted) throw Fault(Fault::Kind::kInterrupted, "interrupted");
 }
 
-judge::Admission JudgeWorkshop::admit() { return judge_.check(task_, settings_.admission_limit); }
+void JudgeWorkshop::report(const judge::Progress& progress) const {
+  stop_if_asked();
+  if (settings_.on_progress) settings_.on_progress(progress);
+}
+
+judge::Admission JudgeWorkshop::admit() {
+  return judge_.check(task_, settings_.admission_limit, [this](const judge::Progress& progress) { report(progress); });
+}
 
 Result<std::vector<Json>> JudgeWorkshop::capture() { return judge_.capture(task_); }
 
@@ -67,10 +74,7 @@ Result<verdict::Verdict> JudgeWorkshop::judge(const fs::path& solution, const Ju
   options.timing = request.timing;
   options.time_cap = request.time_cap.value_or(settings_.explore_cap);
   options.config = request.config;
-  options.on_progress = [this](const judge::Progress& progress) {
-    stop_if_asked();
-    if (settings_.on_progress) settings_.on_progress(progress);
-  };
+  options.on_progress = [this](const judge::Progress& progress) { report(progress); };
   auto verdict = judge_.judge(task_, solution, options);
   // A terminal's Ctrl-C reaches the other processes too: what they gave from then on says nothing.
   stop_if_asked();

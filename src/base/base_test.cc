@@ -4,11 +4,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <functional>
 #include <thread>
 
 #include "base/child.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/interrupt.h"
 #include "base/json.h"
 #include "base/message_socket.h"
 #include "base/toml.h"
@@ -70,6 +72,48 @@ TEST(MessageSocket, CarriesBytesAndDescriptors) {
   char byte = 0;
   EXPECT_EQ(::read(pipe.read.get(), &byte, 1), 1);
   EXPECT_EQ(byte, 'z');
+}
+
+/// Ends the process with 0 if `wait` throws the interruption within a second of the request, made 50 ms in.
+void expect_interrupted(const std::function<void()>& wait) {
+  std::thread asker([] {
+    std::this_thread::sleep_for(milliseconds(50));
+    request_stop();
+  });
+  const nanoseconds start = now();
+  int status = 1;
+  try {
+    wait();
+  } catch (const Fault& fault) {
+    status = fault.kind() == Fault::Kind::kInterrupted && now() - start < seconds(1) ? 0 : 2;
+  }
+  asker.join();
+  std::_Exit(status);
+}
+
+// Each in a process of its own: a request to stop is never withdrawn.
+TEST(InterruptDeathTest, AWaitForAMessageEndsOnARequestToStop) {
+  EXPECT_EXIT(expect_interrupted([] {
+                auto [left, right] = MessageSocket::pair();
+                (void)right.receive(seconds(20));
+              }),
+              testing::ExitedWithCode(0), "");
+}
+
+TEST(InterruptDeathTest, AWaitForAChildEndsOnARequestToStopAndTheChildIsGone) {
+  EXPECT_EXIT(expect_interrupted([] {
+                (void)run_child({"sleep", "20"}, seconds(20));
+              }),
+              testing::ExitedWithCode(0), "");
+}
+
+TEST(InterruptDeathTest, ARequestThatCameFirstIsSeenByALaterWait) {
+  EXPECT_EXIT(expect_interrupted([] {
+                request_stop();
+                auto [left, right] = MessageSocket::pair();
+                (void)right.receive(seconds(20));
+              }),
+              testing::ExitedWithCode(0), "");
 }
 
 TEST(MessageSocket, SaysWhoSentWhenAsked) {

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "base/interrupt.h"
 #include "base/json.h"
 #include "build/builder.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
-#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "task/task.h"
 

@@ -27,8 +27,7 @@ int main(int argc, char** argv) {
   try {
     return run({argv + 1, argv + argc});
   } catch (const ww::Fault& fault) {
-    if (fault.kind() == ww::Fault::Kind::kInterrupted) return ww::cli::kExitInterrupted;
     std::fprintf(stderr, "ww: %s\n", fault.what());
-    return ww::cli::kExitFault;
+    return fault.kind() == ww::Fault::Kind::kInterrupted ? ww::cli::kExitInterrupted : ww::cli::kExitFault;
   }
 }

@@ -29,13 +29,14 @@ struct Settings {
   int threads = 0;                       ///< 0: as many as cores we may use
 };
 
-enum class Stage { kStartReferee, kAdmit, kBuild, kCheck, kCompileBaseline, kTime, kDone };
+enum class Stage { kStartReferee, kLoad, kAdmit, kBuild, kCheck, kCompileBaseline, kTime, kDone };
 
 struct Progress {
   Stage stage;
   std::string workload;  ///< "" where it does not apply
   double done = 0;       ///< 0..1 within the judging
-  nanoseconds left{};    ///< estimate for the judging
+  nanoseconds left{};    ///< estimate for the judging; for kLoad and kAdmit alone, of the admission
+  bool at_most = false;  ///< `left` is a limit, no estimate
 };
 
 struct Options {
@@ -66,8 +67,9 @@ class Judge {
   /// gives an Error (bad input).
   Result<verdict::Verdict> judge(const task::Task& task, const std::filesystem::path& solution, const Options& options);
 
-  /// Runs the reference in the sandbox and judges the straw solutions. `limit`: the whole check's wall time.
-  Admission check(const task::Task& task, milliseconds limit);
+  /// Runs the reference in the sandbox and judges the straw solutions. `limit`: the whole check's wall time, the start
+  /// of the referee included; a start that takes nearly all of it leaves the task some seconds still.
+  Admission check(const task::Task& task, milliseconds limit, const std::function<void(const Progress&)>& on_progress);
 
   /// What the referee says of the task: its `load` replies (docs/formats/referee.md), one a workload, as a list.
   Result<Json> describe(const task::Task& task);
