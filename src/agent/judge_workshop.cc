@@ -76,6 +76,11 @@ Result<verdict::Verdict> JudgeWorkshop::judge(const fs::path& solution, const Ju
   options.config = request.config;
   options.on_progress = [this](const judge::Progress& progress) { report(progress); };
   auto verdict = judge_.judge(task_, solution, options);
+  // Once may be an accident; twice is a machine on which nothing can be found out, and no verdict to go on from.
+  if (verdict && verdict->outcome() == verdict::Outcome::kNoVerdict) verdict = judge_.judge(task_, solution, options);
+  if (verdict && verdict->outcome() == verdict::Outcome::kNoVerdict) {
+    throw Fault(Fault::Kind::kSystem, verdict->conclusion.reason());
+  }
   // A terminal's Ctrl-C reaches the other processes too: what they gave from then on says nothing.
   stop_if_asked();
   return verdict;

@@ -22,6 +22,17 @@ void write_all(int fd, std::string_view bytes, const fs::path& path) {
   }
 }
 
+/// An absolute path: a TMPDIR of "." means the folder that we were started in.
+fs::path temporary_root() {
+  std::error_code code;
+  const fs::path root = fs::temp_directory_path(code);
+  if (code) {
+    throw Fault(Fault::Kind::kSystem,
+                "there is no folder for temporary files (" + code.message() + "): set TMPDIR to one, or unset it");
+  }
+  return fs::absolute(root);
+}
+
 Error unreadable(const fs::path& path, int code) { return Error{std::strerror(code), path.string()}; }
 
 }  // namespace
@@ -91,7 +102,7 @@ bool is_utf8(std::string_view text) {
 }
 
 TemporaryFolder::TemporaryFolder(std::string_view prefix, const fs::path& parent) {
-  const fs::path root = parent.empty() ? fs::temp_directory_path() : parent;
+  const fs::path root = parent.empty() ? temporary_root() : parent;
   std::string name = (root / (std::string(prefix) + "-XXXXXX")).string();
   if (!::mkdtemp(name.data())) throw_errno("creating a temporary folder in " + root.string());
   path_ = name;
