@@ -33,12 +33,7 @@ sandbox::Spec python_spec(const judge::Settings& settings, const fs::path& folde
 }  // namespace
 
 JudgeWorkshop::JudgeWorkshop(judge::Judge& judge, const task::Task& task, JudgeWorkshopSettings settings)
-    : judge_(judge),
-      task_(task),
-      settings_(std::move(settings)),
-      builder_({.cache_folder = settings_.judge.cache_folder / "artifacts",
-                .include_folder = settings_.judge.include_folder,
-                .limits = {}}) {}
+    : judge_(judge), task_(task), settings_(std::move(settings)), builder_(settings_.judge.build()) {}
 
 void JudgeWorkshop::stop_if_asked() const {
   if (settings_.interrupted && *settings_.interrupted) throw Fault(Fault::Kind::kInterrupted, "interrupted");

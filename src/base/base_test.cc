@@ -33,6 +33,20 @@ TEST(Files, AWrittenFileReadsBackAndLeavesNothingAside) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
 }
 
+TEST(Files, OnlyOldFoldersOfThatNameCountAsAbandoned) {
+  TemporaryFolder folder("ww-files");
+  for (const char* name : {"mine-old", "mine-new", "other-old"}) {
+    make_folders(folder.path() / name);
+    write_file(folder.path() / name / "a", "text");
+    if (std::string_view(name).ends_with("old"))
+      fs::last_write_time(folder.path() / name, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  }
+  remove_abandoned(folder.path(), "mine-");
+  EXPECT_FALSE(fs::exists(folder.path() / "mine-old"));
+  EXPECT_TRUE(fs::exists(folder.path() / "mine-new/a"));
+  EXPECT_TRUE(fs::exists(folder.path() / "other-old/a"));
+}
+
 TEST(Files, ReadingRefusesFoldersDevicesAndOversize) {
   TemporaryFolder folder("ww-files");
   EXPECT_THAT(read_file(folder.path()).error().message, testing::HasSubstr("folder"));

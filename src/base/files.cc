@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "base/fd.h"
@@ -106,6 +107,20 @@ TemporaryFolder::TemporaryFolder(std::string_view prefix, const fs::path& parent
   std::string name = (root / (std::string(prefix) + "-XXXXXX")).string();
   if (!::mkdtemp(name.data())) throw_errno("creating a temporary folder in " + root.string());
   path_ = name;
+}
+
+void remove_abandoned(const fs::path& parent, std::string_view prefix) {
+  // Nothing that needs a temporary folder takes this long, so whoever made it is gone.
+  constexpr std::chrono::hours kAbandoned{1};
+  const auto oldest = fs::file_time_type::clock::now() - kAbandoned;
+  std::error_code ignored;
+  const fs::path root = parent.empty() ? fs::temp_directory_path(ignored) : parent;
+  for (const auto& each : fs::directory_iterator(root, ignored)) {
+    const std::string name = each.path().filename().string();
+    if (!name.starts_with(prefix) || !each.is_directory(ignored) || each.is_symlink(ignored)) continue;
+    // Where it is not ours, and we are not root, the removal fails.
+    if (each.last_write_time(ignored) < oldest) fs::remove_all(each.path(), ignored);
+  }
 }
 
 TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) {

@@ -84,7 +84,9 @@ struct Builder::State {
       : settings(std::move(given)),
         toolchain(find_toolchain(settings.compiler)),
         headers(read_headers(settings.include_folder)),
-        cache(settings.cache_folder) {}
+        cache(settings.cache_folder, settings.cache_limit_bytes) {
+    remove_abandoned_builds();
+  }
 
   bool links_dnnl(const task::Contract& contract) const { return toolchain.has_dnnl && allows_dnnl(contract); }
 

@@ -6,6 +6,7 @@
 #include "base/fault.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "build/builder.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
@@ -79,6 +80,10 @@ Json folder_facts(const Environment& environment, bool& can_judge, Advice& advic
     advice.push_back(std::string("the cache cannot be written: ") + fault.what() +
                      "; XDG_CACHE_HOME names another place");
   }
+  const build::CacheUse use = build::measure_cache(environment.judge_settings().build().cache_folder);
+  facts["artifacts"] = {{"entries", use.entries},
+                        {"megabytes", (use.bytes + (1 << 20) - 1) >> 20},
+                        {"limit_megabytes", environment.cache_limit_bytes >> 20}};
   struct statvfs disk = {};
   if (::statvfs(environment.cache.c_str(), &disk) == 0) {
     const double free_gb = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize) / 1e9;

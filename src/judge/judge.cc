@@ -66,7 +66,7 @@ struct Judge::State {
   explicit State(Settings given)
       : settings(std::move(given)),
         cache(settings.cache_folder),
-        builder({.cache_folder = settings.cache_folder / "artifacts", .include_folder = settings.include_folder}),
+        builder(settings.build()),
         threads(settings.threads > 0 ? settings.threads : device::cpu_facts().cores) {}
 
   RefereeParent& referee() {

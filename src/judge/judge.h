@@ -15,18 +15,27 @@
 #include "base/clock.h"
 #include "base/json_fwd.h"
 #include "base/result.h"
+#include "build/builder.h"
 #include "task/task.h"
 #include "verdict/verdict.h"
 
 namespace ww::judge {
 
 struct Settings {
-  std::filesystem::path program_folder;  ///< where ww-runner lies
-  std::filesystem::path python;          ///< interpreter with torch
-  std::filesystem::path python_package;  ///< folder that holds warpwright/
-  std::filesystem::path include_folder;  ///< folder that holds warpwright/solution.h
-  std::filesystem::path cache_folder;    ///< artifacts, baselines, admissions
-  int threads = 0;                       ///< 0: as many as cores we may use
+  std::filesystem::path program_folder;                     ///< where ww-runner lies
+  std::filesystem::path python;                             ///< interpreter with torch
+  std::filesystem::path python_package;                     ///< folder that holds warpwright/
+  std::filesystem::path include_folder;                     ///< folder that holds warpwright/solution.h
+  std::filesystem::path cache_folder;                       ///< artifacts, baselines, admissions
+  uint64_t artifact_limit_bytes = build::kCacheLimitBytes;  ///< of built solutions in the cache
+  int threads = 0;                                          ///< 0: as many as cores we may use
+
+  /// How solutions are built, for whoever builds into the same cache.
+  build::Settings build() const {
+    return {.cache_folder = cache_folder / "artifacts",
+            .include_folder = include_folder,
+            .cache_limit_bytes = artifact_limit_bytes};
+  }
 };
 
 enum class Stage { kStartReferee, kLoad, kAdmit, kBuild, kCheck, kCompileBaseline, kTime, kDone };
