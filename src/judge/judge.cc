@@ -299,6 +299,14 @@ Result<std::vector<Json>> Judge::capture(const task::Task& task) {
   return graphs;
 }
 
+Result<Roofline> Judge::roofline(const task::Task& task) {
+  // The reference of a judging lies stopped; this child must not wait for it, nor run beside it later.
+  auto work = measure_work(state_->referee(), task, state_->threads, kOpenLimit);
+  if (!work) return work.error();
+  const device::Ceilings& ceilings = state_->ceilings();
+  return Roofline{ceilings.copy_gb_per_s, ceilings.fma_gflop_per_s, std::move(*work)};
+}
+
 Json Judge::facts() {
   Json facts = {{"device", device::to_json(device::cpu_facts())}, {"threads", state_->threads}};
   facts["copy_gb_per_s"] = state_->ceilings().copy_gb_per_s;

@@ -16,6 +16,7 @@
 #include "base/json_fwd.h"
 #include "base/result.h"
 #include "build/builder.h"
+#include "judge/roofline.h"
 #include "task/task.h"
 #include "verdict/verdict.h"
 
@@ -85,6 +86,9 @@ class Judge {
 
   /// One graph a workload (docs/formats/graph.md), in the task's order.
   Result<std::vector<Json>> capture(const task::Task& task);
+
+  /// For `profile`: what the machine reaches and what each workload takes at least.
+  Result<Roofline> roofline(const task::Task& task);
 
   /// Facts for doctor: isolation layers, device, referee, compiler.
   Json facts();

@@ -316,6 +316,12 @@ Status RefereeChild::collect(const std::string& workload, RefereeRegion into, na
   return state_->tell({{"do", "collect"}, {"workload", workload}, {"into", region}}, {}, limit);
 }
 
+Result<double> RefereeChild::flops(const std::string& workload, nanoseconds limit) {
+  auto reply = state_->ask({{"do", "flops"}, {"workload", workload}}, {}, limit);
+  if (!reply) return reply.error();
+  return number_member(*reply, "flops");
+}
+
 Result<Json> RefereeChild::capture(const std::string& workload, nanoseconds limit) {
   auto reply = state_->ask({{"do", "capture"}, {"workload", workload}}, {}, limit);
   if (!reply) return reply.error();

@@ -115,6 +115,8 @@ class RefereeChild {
   Status stage(const std::string& workload, RefereeSide side, uint64_t sequence, nanoseconds spin, nanoseconds limit);
   /// What the last timed call returned.
   Status collect(const std::string& workload, RefereeRegion into, nanoseconds limit);
+  /// Floating-point operations of one forward, as torch counts them.
+  Result<double> flops(const std::string& workload, nanoseconds limit);
   /// docs/formats/graph.md.
   Result<Json> capture(const std::string& workload, nanoseconds limit);
 
