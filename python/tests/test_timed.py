@@ -118,6 +118,22 @@ class Compiled(unittest.TestCase):
         # The first workload's compilation still stands.
         self.assertEqual(child.timed("compile", workload="w")[2], 0)
 
+    def test_a_number_that_varies_is_not_compiled_anew_in_a_timed_call(self):
+        child = shared_parent().open()
+        self.addCleanup(child.close)
+        child.load(single("return x * scale", {"x": "torch.ones(4)", "scale": "float(torch.rand(()))"}))
+        child.attach().draw(1, 1)
+        child.ask("compile", workload="w", side="compile")
+        results = []
+        for seed in (11, 12):
+            child.draw(seed, 1)
+            child.timed("compile")
+            child.ask("collect", workload="w", into="other")
+            results.append(child.regions["other"]["out"].tolist())
+        self.assertEqual(results[0], results[1])
+        child.expect()
+        self.assertNotEqual(child.regions["expected"]["out"].tolist(), results[1])
+
 
 if __name__ == "__main__":
     unittest.main()

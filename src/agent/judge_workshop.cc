@@ -33,18 +33,20 @@ sandbox::Spec python_spec(const judge::Settings& settings, const fs::path& folde
 }  // namespace
 
 JudgeWorkshop::JudgeWorkshop(judge::Judge& judge, const task::Task& task, JudgeWorkshopSettings settings)
-    : judge_(judge),
-      task_(task),
-      settings_(std::move(settings)),
-      builder_({.cache_folder = settings_.judge.cache_folder / "artifacts",
-                .include_folder = settings_.judge.include_folder,
-                .limits = {}}) {}
+    : judge_(judge), task_(task), settings_(std::move(settings)), builder_(settings_.judge.build()) {}
 
 void JudgeWorkshop::stop_if_asked() const {
   if (settings_.interrupted && *settings_.interrupted) throw Fault(Fault::Kind::kInterrupted, "interrupted");
 }
 
-judge::Admission JudgeWorkshop::admit() { return judge_.check(task_, settings_.admission_limit); }
+void JudgeWorkshop::report(const judge::Progress& progress) const {
+  stop_if_asked();
+  if (settings_.on_progress) settings_.on_progress(progress);
+}
+
+judge::Admission JudgeWorkshop::admit() {
+  return judge_.check(task_, settings_.admission_limit, [this](const judge::Progress& progress) { report(progress); });
+}
 
 Result<std::vector<Json>> JudgeWorkshop::capture() { return judge_.capture(task_); }
 
@@ -67,11 +69,13 @@ Result<verdict::Verdict> JudgeWorkshop::judge(const fs::path& solution, const Ju
   options.timing = request.timing;
   options.time_cap = request.time_cap.value_or(settings_.explore_cap);
   options.config = request.config;
-  options.on_progress = [this](const judge::Progress& progress) {
-    stop_if_asked();
-    if (settings_.on_progress) settings_.on_progress(progress);
-  };
+  options.on_progress = [this](const judge::Progress& progress) { report(progress); };
   auto verdict = judge_.judge(task_, solution, options);
+  // Once may be an accident; twice is a machine on which nothing can be found out, and no verdict to go on from.
+  if (verdict && verdict->outcome() == verdict::Outcome::kNoVerdict) verdict = judge_.judge(task_, solution, options);
+  if (verdict && verdict->outcome() == verdict::Outcome::kNoVerdict) {
+    throw Fault(Fault::Kind::kSystem, verdict->conclusion.reason());
+  }
   // A terminal's Ctrl-C reaches the other processes too: what they gave from then on says nothing.
   stop_if_asked();
   return verdict;

@@ -36,6 +36,7 @@ class JudgeWorkshop : public Workshop {
 
  private:
   void stop_if_asked() const;
+  void report(const judge::Progress& progress) const;
 
   judge::Judge& judge_;
   const task::Task& task_;

@@ -130,13 +130,14 @@ class Optimization {
   }
 
   Status play(Model& model) {
-    if (std::error_code code; !fs::exists(run_.episode(), code)) {
-      Episode fresh = Episode::create(run_.episode());
-      begin_episode(fresh, model, task_prompt(task_), {{"name", task_.name}, {"id", task_.id}},
-                    {{"turns", settings_.limits.turns}, {"wall_s", settings_.limits.wall.count()}});
-    }
+    if (std::error_code code; !fs::exists(run_.episode(), code)) Episode::create(run_.episode());
     auto episode = Episode::open(run_.episode());
     if (!episode) return episode.error();
+    // None as well where the disk was full, or the process killed, before the first event was whole.
+    if (episode->events().empty()) {
+      begin_episode(*episode, model, task_prompt(task_), {{"name", task_.name}, {"id", task_.id}},
+                    {{"turns", settings_.limits.turns}, {"wall_s", settings_.limits.wall.count()}});
+    }
     Attempts attempts;
     const auto take = [&](const Json& event) {
       if (attempts.take(event) && observer_.on_attempt) observer_.on_attempt(attempts.tried().back());

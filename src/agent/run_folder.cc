@@ -5,25 +5,44 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstring>
 
+#include "base/fault.h"
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/json.h"
 
 namespace ww::agent {
 
+namespace {
+
+[[noreturn]] void cannot_create(const fs::path& path, int code) {
+  throw Fault(code == ENOSPC ? Fault::Kind::kDisk : Fault::Kind::kSystem,
+              fmt::format("creating the run folder {}: {}; name another place with --run FOLDER", path.string(),
+                          std::strerror(code)),
+              code);
+}
+
+void make_root(const fs::path& root) {
+  std::error_code code;
+  fs::create_directories(root, code);
+  if (code) cannot_create(root, code.value());
+}
+
+}  // namespace
+
 RunFolder RunFolder::create(const fs::path& root, const std::string& name) {
-  make_folders(root);
+  make_root(root);
   for (;;) {
     const fs::path path = root / fmt::format("{}-{:04x}", name, random_word() & 0xffff);
     if (::mkdir(path.c_str(), 0755) == 0) return RunFolder(path);
-    if (errno != EEXIST) throw_errno("creating the run folder " + path.string());
+    if (errno != EEXIST) cannot_create(path, errno);
   }
 }
 
 RunFolder RunFolder::create_at(const fs::path& path) {
-  if (path.has_parent_path()) make_folders(path.parent_path());
-  if (::mkdir(path.c_str(), 0755) != 0) throw_errno("creating the run folder " + path.string());
+  if (path.has_parent_path()) make_root(path.parent_path());
+  if (::mkdir(path.c_str(), 0755) != 0) cannot_create(path, errno);
   return RunFolder(path);
 }
 
@@ -36,7 +55,14 @@ Result<RunFolder> RunFolder::open(const fs::path& path) {
 
 void RunFolder::write_settings(Json settings) const {
   settings["schema"] = kRunSchema;
-  write_file(path_ / "run.json", settings.dump(2) + "\n");
+  try {
+    write_file(path_ / "run.json", settings.dump(2) + "\n");
+  } catch (const Fault&) {
+    // Without it the folder is nothing that could be gone on with.
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+    throw;
+  }
 }
 
 void RunFolder::write_result(Json result) const {

@@ -4,11 +4,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <functional>
 #include <thread>
 
 #include "base/child.h"
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/interrupt.h"
 #include "base/json.h"
 #include "base/message_socket.h"
 #include "base/toml.h"
@@ -29,6 +31,20 @@ TEST(Files, AWrittenFileReadsBackAndLeavesNothingAside) {
   write_file(folder.path() / "a.txt", "hello");
   EXPECT_EQ(*read_file(folder.path() / "a.txt"), "hello");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
+}
+
+TEST(Files, OnlyOldFoldersOfThatNameCountAsAbandoned) {
+  TemporaryFolder folder("ww-files");
+  for (const char* name : {"mine-old", "mine-new", "other-old"}) {
+    make_folders(folder.path() / name);
+    write_file(folder.path() / name / "a", "text");
+    if (std::string_view(name).ends_with("old"))
+      fs::last_write_time(folder.path() / name, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  }
+  remove_abandoned(folder.path(), "mine-");
+  EXPECT_FALSE(fs::exists(folder.path() / "mine-old"));
+  EXPECT_TRUE(fs::exists(folder.path() / "mine-new/a"));
+  EXPECT_TRUE(fs::exists(folder.path() / "other-old/a"));
 }
 
 TEST(Files, ReadingRefusesFoldersDevicesAndOversize) {
@@ -70,6 +86,48 @@ TEST(MessageSocket, CarriesBytesAndDescriptors) {
   char byte = 0;
   EXPECT_EQ(::read(pipe.read.get(), &byte, 1), 1);
   EXPECT_EQ(byte, 'z');
+}
+
+/// Ends the process with 0 if `wait` throws the interruption within a second of the request, made 50 ms in.
+void expect_interrupted(const std::function<void()>& wait) {
+  std::thread asker([] {
+    std::this_thread::sleep_for(milliseconds(50));
+    request_stop();
+  });
+  const nanoseconds start = now();
+  int status = 1;
+  try {
+    wait();
+  } catch (const Fault& fault) {
+    status = fault.kind() == Fault::Kind::kInterrupted && now() - start < seconds(1) ? 0 : 2;
+  }
+  asker.join();
+  std::_Exit(status);
+}
+
+// Each in a process of its own: a request to stop is never withdrawn.
+TEST(InterruptDeathTest, AWaitForAMessageEndsOnARequestToStop) {
+  EXPECT_EXIT(expect_interrupted([] {
+                auto [left, right] = MessageSocket::pair();
+                (void)right.receive(seconds(20));
+              }),
+              testing::ExitedWithCode(0), "");
+}
+
+TEST(InterruptDeathTest, AWaitForAChildEndsOnARequestToStopAndTheChildIsGone) {
+  EXPECT_EXIT(expect_interrupted([] {
+                (void)run_child({"sleep", "20"}, seconds(20));
+              }),
+              testing::ExitedWithCode(0), "");
+}
+
+TEST(InterruptDeathTest, ARequestThatCameFirstIsSeenByALaterWait) {
+  EXPECT_EXIT(expect_interrupted([] {
+                request_stop();
+                auto [left, right] = MessageSocket::pair();
+                (void)right.receive(seconds(20));
+              }),
+              testing::ExitedWithCode(0), "");
 }
 
 TEST(MessageSocket, SaysWhoSentWhenAsked) {

@@ -12,6 +12,7 @@
 
 #include "base/fault.h"
 #include "base/fd.h"
+#include "base/interrupt.h"
 
 extern char** environ;
 
@@ -29,14 +30,16 @@ bool drain(const Fd& fd, std::string& text) {
   return count > 0;
 }
 
-/// Reads both streams until they end; false if `deadline` came first.
+/// Reads both streams until they end; false if `deadline` or a request to stop came first.
 bool collect(Pipe& out, Pipe& err, ChildResult& result, nanoseconds deadline) {
   bool open[2] = {true, true};
   while (open[0] || open[1]) {
     const nanoseconds left = deadline - now();
-    if (left.count() <= 0) return false;
-    pollfd streams[2] = {{open[0] ? out.read.get() : -1, POLLIN, 0}, {open[1] ? err.read.get() : -1, POLLIN, 0}};
-    if (::poll(streams, 2, static_cast<int>(left.count() / 1'000'000 + 1)) < 0) continue;
+    if (left.count() <= 0 || interrupted()) return false;
+    pollfd streams[3] = {{open[0] ? out.read.get() : -1, POLLIN, 0},
+                         {open[1] ? err.read.get() : -1, POLLIN, 0},
+                         {interrupt_fd(), POLLIN, 0}};
+    if (::poll(streams, 3, static_cast<int>(left.count() / 1'000'000 + 1)) < 0) continue;
     if (streams[0].revents) open[0] = drain(out.read, result.output);
     if (streams[1].revents) open[1] = drain(err.read, result.errors);
   }
@@ -74,6 +77,7 @@ ChildResult run_child(const std::vector<std::string>& argv, milliseconds limit) 
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
+  stop_if_interrupted();
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }

@@ -17,7 +17,8 @@ struct ChildResult {
   std::string errors;  ///< stderr
 };
 
-/// Runs to the end with no input; each stream is cut at 1 MiB. Throws Fault only if no process can be made.
+/// Runs to the end with no input; each stream is cut at 1 MiB. Throws Fault only if no process can be made, or
+/// on a request to stop (base/interrupt.h), once the child is gone.
 ChildResult run_child(const std::vector<std::string>& argv, milliseconds limit);
 
 }  // namespace ww

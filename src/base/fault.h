@@ -26,7 +26,7 @@ class Fault : public std::runtime_error {
   int code_;
 };
 
-/// Throws Fault{kSystem or kDisk} reading "`what`: strerror(code)".
+/// Throws Fault{kSystem or kDisk} reading "`what`: strerror(code)", for a full or read-only disk with the next step.
 [[noreturn]] void throw_errno(std::string_view what, int code);
 /// The same with the current errno.
 [[noreturn]] void throw_errno(std::string_view what);

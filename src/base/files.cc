@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "base/fd.h"
@@ -20,6 +21,17 @@ void write_all(int fd, std::string_view bytes, const fs::path& path) {
     if (count < 0) throw_errno("writing " + path.string());
     bytes.remove_prefix(static_cast<size_t>(count));
   }
+}
+
+/// An absolute path: a TMPDIR of "." means the folder that we were started in.
+fs::path temporary_root() {
+  std::error_code code;
+  const fs::path root = fs::temp_directory_path(code);
+  if (code) {
+    throw Fault(Fault::Kind::kSystem,
+                "there is no folder for temporary files (" + code.message() + "): set TMPDIR to one, or unset it");
+  }
+  return fs::absolute(root);
 }
 
 Error unreadable(const fs::path& path, int code) { return Error{std::strerror(code), path.string()}; }
@@ -91,10 +103,24 @@ bool is_utf8(std::string_view text) {
 }
 
 TemporaryFolder::TemporaryFolder(std::string_view prefix, const fs::path& parent) {
-  const fs::path root = parent.empty() ? fs::temp_directory_path() : parent;
+  const fs::path root = parent.empty() ? temporary_root() : parent;
   std::string name = (root / (std::string(prefix) + "-XXXXXX")).string();
   if (!::mkdtemp(name.data())) throw_errno("creating a temporary folder in " + root.string());
   path_ = name;
+}
+
+void remove_abandoned(const fs::path& parent, std::string_view prefix) {
+  // Nothing that needs a temporary folder takes this long, so whoever made it is gone.
+  constexpr std::chrono::hours kAbandoned{1};
+  const auto oldest = fs::file_time_type::clock::now() - kAbandoned;
+  std::error_code ignored;
+  const fs::path root = parent.empty() ? fs::temp_directory_path(ignored) : parent;
+  for (const auto& each : fs::directory_iterator(root, ignored)) {
+    const std::string name = each.path().filename().string();
+    if (!name.starts_with(prefix) || !each.is_directory(ignored) || each.is_symlink(ignored)) continue;
+    // Where it is not ours, and we are not root, the removal fails.
+    if (each.last_write_time(ignored) < oldest) fs::remove_all(each.path(), ignored);
+  }
 }
 
 TemporaryFolder::TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::move(other.path_)) {

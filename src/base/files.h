@@ -43,4 +43,8 @@ class TemporaryFolder {
   fs::path path_;
 };
 
+/// Removes folders below `parent` (empty: the system's temporary folder) whose name starts with `prefix` and that
+/// nobody has touched for an hour: of processes that were killed. Others' stay. Best effort.
+void remove_abandoned(const fs::path& parent, std::string_view prefix);
+
 }  // namespace ww

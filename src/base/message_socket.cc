@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/interrupt.h"
+
 namespace ww {
 namespace {
 
@@ -62,11 +64,12 @@ Status MessageSocket::receive_exactly(char* data, size_t size, Message& message,
   while (done < size) {
     const nanoseconds left = deadline - now();
     if (left.count() <= 0) return Error{"timeout", ""};
-    pollfd waiting{fd_.get(), POLLIN, 0};
+    stop_if_interrupted();
+    pollfd waiting[] = {{fd_.get(), POLLIN, 0}, {interrupt_fd(), POLLIN, 0}};
     const timespec limit{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
-    const int ready = ::ppoll(&waiting, 1, &limit, nullptr);
+    const int ready = ::ppoll(waiting, 2, &limit, nullptr);
     if (ready < 0 && errno != EINTR) throw_errno("waiting for a message");
-    if (ready <= 0) continue;
+    if (ready <= 0 || !waiting[0].revents) continue;
     alignas(cmsghdr) char control[CMSG_SPACE(kMaximumFds * sizeof(int)) + CMSG_SPACE(sizeof(ucred))];
     iovec part{data + done, size - done};
     msghdr header{};

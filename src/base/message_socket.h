@@ -46,7 +46,8 @@ class MessageSocket {
   /// Error if the peer is gone. Never raises SIGPIPE.
   Status send(std::string_view bytes, const std::vector<int>& fds = {});
 
-  /// Waits up to `limit`. Error where the peer is gone ("closed"), silent ("timeout") or over the size limit.
+  /// Waits up to `limit`. Throws Fault{kInterrupted} on a request to stop. Error where the peer is gone ("closed"),
+  /// silent ("timeout") or over the size limit.
   Result<Message> receive(nanoseconds limit);
 
  private:

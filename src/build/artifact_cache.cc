@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -17,16 +18,41 @@ namespace {
 
 constexpr char kLibrary[] = "solution.so";
 constexpr char kEntry[] = "entry.json";
+constexpr char kAside[] = "aside";
+constexpr uint64_t kShards = 256;  // two hexadecimal digits
 constexpr int kSchema = 1;
-/// No build takes this long, so whoever wrote it is gone.
-constexpr std::chrono::hours kAbandoned{1};
+using FileTime = fs::file_time_type;
 
-void remove_abandoned(const fs::path& aside) {
-  const auto oldest = fs::file_time_type::clock::now() - kAbandoned;
+/// An entry as eviction sees it.
+struct Tenant {
+  fs::path folder;
+  FileTime used;
+  uint64_t bytes = 0;
+};
+
+FileTime last_used(const fs::path& folder) {
+  std::error_code code;
+  const FileTime time = fs::last_write_time(folder / kEntry, code);
+  return code ? FileTime::min() : time;
+}
+
+/// Disk space as the file system counts it, of the files directly in `folder`.
+uint64_t disk_bytes(const fs::path& folder) {
+  uint64_t bytes = 0;
   std::error_code ignored;
-  for (const auto& each : fs::directory_iterator(aside, ignored)) {
-    if (each.last_write_time(ignored) < oldest) fs::remove_all(each.path(), ignored);
+  for (const auto& file : fs::directory_iterator(folder, ignored)) {
+    struct stat info;
+    if (::lstat(file.path().c_str(), &info) == 0) bytes += uint64_t(info.st_blocks) * 512;
   }
+  return bytes;
+}
+
+std::vector<Tenant> tenants_of(const fs::path& shard) {
+  std::vector<Tenant> tenants;
+  std::error_code ignored;
+  for (const auto& each : fs::directory_iterator(shard, ignored))
+    tenants.push_back({each.path(), last_used(each.path()), disk_bytes(each.path())});
+  return tenants;
 }
 
 /// The entry as its file describes it; nullopt for anything that is not exactly what store() writes.
@@ -50,14 +76,18 @@ std::optional<Artifact> read_entry(const fs::path& folder, const std::string& id
 
 }  // namespace
 
-ArtifactCache::ArtifactCache(fs::path folder) : folder_(std::move(folder)), aside_(folder_ / "aside") {
+ArtifactCache::ArtifactCache(fs::path folder, uint64_t limit_bytes)
+    : folder_(std::move(folder)), aside_(folder_ / kAside), shard_limit_bytes_(limit_bytes / kShards) {
   make_folders(aside_);
-  remove_abandoned(aside_);
+  remove_abandoned(aside_, "");
 }
 
 fs::path ArtifactCache::entry(const std::string& id) const { return folder_ / id.substr(0, 2) / id; }
 
 std::optional<Artifact> ArtifactCache::find(const std::string& id) const {
+  // Before it is read: from here on nobody evicts it, or the reading shows that somebody did.
+  std::error_code not_ours;
+  fs::last_write_time(entry(id) / kEntry, FileTime::clock::now(), not_ours);
   const std::optional<Artifact> artifact = read_entry(entry(id), id);
   if (!artifact) return std::nullopt;
   const Result<std::string> library = read_file(artifact->path, artifact->bytes);
@@ -68,6 +98,7 @@ std::optional<Artifact> ArtifactCache::find(const std::string& id) const {
 
 Artifact ArtifactCache::store(const std::string& id, std::string_view library, const std::vector<std::string>& needs,
                               double compile_s) const {
+  make_folders(aside_);  // somebody may have deleted the cache since
   TemporaryFolder aside("build", aside_);
   Artifact artifact{.path = entry(id) / kLibrary,
                     .id = id,
@@ -92,7 +123,39 @@ Artifact ArtifactCache::store(const std::string& id, std::string_view library, c
     fs::remove_all(entry(id), ignored);
   }
   aside.release();
+  evict(entry(id).parent_path());
   return artifact;
+}
+
+/// Best effort, and nobody's fault: what cannot be removed stays.
+void ArtifactCache::evict(const fs::path& shard) const {
+  std::vector<Tenant> tenants = tenants_of(shard);
+  std::ranges::sort(tenants, {}, &Tenant::used);
+  uint64_t bytes = 0;
+  for (const Tenant& tenant : tenants) bytes += tenant.bytes;
+  const FileTime in_use = FileTime::clock::now() - kInUse;
+  for (const Tenant& tenant : tenants) {
+    if (bytes <= shard_limit_bytes_ || tenant.used > in_use) return;
+    const TemporaryFolder outgoing("evicted", aside_);
+    const fs::path moved = outgoing.path() / "entry";
+    if (::rename(tenant.folder.c_str(), moved.c_str()) != 0) continue;
+    bytes -= tenant.bytes;
+    // Somebody found it while it was being taken away: back, unless it has been built anew meanwhile.
+    if (last_used(moved) != tenant.used) ::rename(moved.c_str(), tenant.folder.c_str());
+  }
+}
+
+CacheUse measure_cache(const fs::path& folder) {
+  CacheUse use;
+  std::error_code ignored;
+  for (const auto& shard : fs::directory_iterator(folder, ignored)) {
+    if (shard.path().filename() == kAside) continue;
+    for (const Tenant& tenant : tenants_of(shard.path())) {
+      use.entries++;
+      use.bytes += tenant.bytes;
+    }
+  }
+  return use;
 }
 
 }  // namespace ww::build

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "build/builder.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "base/fault.h"
@@ -8,6 +11,7 @@
 #include "base/hash.h"
 #include "build/artifact_cache.h"
 #include "build/compile.h"
+#include "build/diagnostics.h"
 #include "build/library_check.h"
 #include "build/refusal.h"
 #include "build/sources.h"
@@ -31,12 +35,41 @@ bool allows_dnnl(const task::Contract& contract) {
   return std::ranges::find(contract.allow, "dnnl") != contract.allow.end();
 }
 
-/// Names the kind of file that is there instead, where there is one.
+constexpr size_t kNamesShown = 5;
+
+/// "" where every file that looks like source is compiled.
+std::string note_left_out(const Sources& sources) {
+  std::vector<std::string> names = sources.left_out();
+  if (names.empty()) return "";
+  const size_t more = names.size() - std::min(names.size(), kNamesShown);
+  names.resize(names.size() - more);
+  return fmt::format(
+      "not compiled: {}{}; device cpu compiles kernels/*.cpp as C++, every other file is only included\n",
+      fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+/// Names what is there instead, where there is something.
 void require_units(const Sources& sources) {
   if (!sources.units().empty()) return;
   if (sources.files.empty()) refuse(Failure::Kind::kBuildError, "kernels/ is empty; device cpu compiles kernels/*.cpp");
-  refuse(Failure::Kind::kBuildError, "kernels/ holds " + sources.files.front().name.substr(8) +
-                                         " but no .cpp file; device cpu compiles kernels/*.cpp");
+  const std::string note = note_left_out(sources);
+  refuse(Failure::Kind::kBuildError, fmt::format("kernels/ holds {} but no .cpp file directly in it\n{}",
+                                                 printable(sources.files.front().name.substr(8)),
+                                                 note.empty() ? "device cpu compiles kernels/*.cpp\n" : note));
+}
+
+/// compile(), with a word about the files that a linker may miss.
+std::string compile_all(const Sources& sources, const std::vector<Header>& headers, const Toolchain& toolchain,
+                        bool link_dnnl, const Limits& limits) {
+  try {
+    return compile(sources, headers, toolchain, link_dnnl, limits);
+  } catch (Refusal& refusal) {
+    std::string& text = refusal.failure.text;
+    if (const std::string note = note_left_out(sources); !note.empty()) {
+      text += (text.ends_with('\n') ? "" : "\n") + note;
+    }
+    throw;
+  }
 }
 
 }  // namespace
@@ -51,7 +84,9 @@ struct Builder::State {
       : settings(std::move(given)),
         toolchain(find_toolchain(settings.compiler)),
         headers(read_headers(settings.include_folder)),
-        cache(settings.cache_folder) {}
+        cache(settings.cache_folder, settings.cache_limit_bytes) {
+    remove_abandoned_builds();
+  }
 
   bool links_dnnl(const task::Contract& contract) const { return toolchain.has_dnnl && allows_dnnl(contract); }
 
@@ -69,7 +104,7 @@ struct Builder::State {
     const std::string id = artifact_id(sources, contract);
     if (auto artifact = cache.find(id)) return *artifact;
     const nanoseconds start = now();
-    const std::string library = compile(sources, headers, toolchain, links_dnnl(contract), settings.limits);
+    const std::string library = compile_all(sources, headers, toolchain, links_dnnl(contract), settings.limits);
     const double compile_s = to_seconds(now() - start);
     const Library checked = check_library(library, allows_dnnl(contract));
     return cache.store(id, library, checked.needs, compile_s);

@@ -30,10 +30,16 @@ struct Limits {
   size_t diagnostics_bytes = 6000;  ///< of text in a failure
 };
 
+/// Of artifacts on the disk, when nobody says otherwise: tens of thousands of usual ones.
+inline constexpr uint64_t kCacheLimitBytes = 4ull << 30;
+
 struct Settings {
-  std::filesystem::path cache_folder;    ///< made if missing; may be shared by any number of processes
+  /// Made if missing; may be shared by any number of processes. Artifacts that were not used for longest are removed
+  /// once all take more than the limit.
+  std::filesystem::path cache_folder;
   std::filesystem::path include_folder;  ///< holds warpwright/solution.h
   std::filesystem::path compiler = "/usr/bin/g++";
+  uint64_t cache_limit_bytes = kCacheLimitBytes;
   Limits limits = {};
 };
 
@@ -65,6 +71,14 @@ struct BuildResult {
   const Artifact* artifact() const { return std::get_if<Artifact>(&result); }
   const Failure* failure() const { return std::get_if<Failure>(&result); }
 };
+
+struct CacheUse {
+  uint64_t entries = 0;
+  uint64_t bytes = 0;  ///< on the disk
+};
+
+/// What Settings::cache_folder holds. Looks at every entry.
+CacheUse measure_cache(const std::filesystem::path& cache_folder);
 
 /// Thread-safe: build() may run from many threads and processes at once.
 class Builder {

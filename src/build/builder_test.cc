@@ -206,7 +206,26 @@ TEST_F(SourcesTest, NeedACppFile) {
   make_folders(solution_ / "kernels");
   EXPECT_THAT(failure_text(build()), HasSubstr("kernels/ is empty"));
   write("kernels/a.cu", "text");
-  EXPECT_THAT(failure_text(build()), HasSubstr("a.cu but no .cpp"));
+  EXPECT_THAT(failure_text(build()), HasSubstr("not compiled: kernels/a.cu; device cpu compiles kernels/*.cpp"));
+}
+
+TEST_F(SourcesTest, MayHaveNamesThatACompilerCouldTakeForFlags) {
+  write("kernels/--help.h", "#pragma once\n");
+  write("kernels/@args.cpp", kMinimal);
+  write("kernels/-o evil.cpp", "#include \"--help.h\"\nint helper() { return 0; }\n");
+  write("kernels/\xc3\xa4 \xe2\x82\xac.cpp", "#include \"sub folder/x.h\"\n");
+  write("kernels/sub folder/x.h", "#pragma once\n");
+  EXPECT_EQ(failure_text(build()), "built");
+}
+
+TEST_F(SourcesTest, ThatWereNotCompiledAreNamedWhereTheBuildFails) {
+  write("kernels/a.cpp", "int helper();\nextern \"C\" int ww_forward(const void*) { return helper(); }\n");
+  write("kernels/helper.C", "int helper() { return 0; }\n");
+  write("kernels/detail/more.cpp", "\n");
+  write("kernels/table.inc", "\n");
+  const std::string text = failure_text(build());
+  EXPECT_THAT(text, HasSubstr("undefined reference"));
+  EXPECT_THAT(text, HasSubstr("not compiled: kernels/detail/more.cpp, kernels/helper.C; "));
 }
 
 TEST_F(SourcesTest, HoldNoLinkPipeOrOddName) {

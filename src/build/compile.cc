@@ -21,6 +21,7 @@
 namespace ww::build {
 namespace {
 
+constexpr char kWorkplace[] = "ww-build";
 constexpr char kInside[] = "/build";
 constexpr char kLibrary[] = "out/solution.so";
 /// Exit code of the compiler driver where a program that it started was ended by a signal (GCC's ICE_EXIT_CODE).
@@ -31,7 +32,7 @@ constexpr uint64_t kDiskReserve = 64u << 20;
 /// The folder that the compiler sees: kernels/ include/ out/.
 class Workplace {
  public:
-  Workplace(const Sources& sources, const std::vector<Header>& headers) : folder_("ww-build") {
+  Workplace(const Sources& sources, const std::vector<Header>& headers) : folder_(kWorkplace) {
     for (const SourceFile& file : sources.files) put(file.name, file.bytes);
     for (const Header& header : headers) put("include/" + header.name, header.bytes);
     make_folders(folder_.path() / "out");
@@ -155,6 +156,8 @@ void compile_apart(const std::vector<std::string>& units, const Toolchain& toolc
 }
 
 }  // namespace
+
+void remove_abandoned_builds() { remove_abandoned({}, std::string(kWorkplace) + "-"); }
 
 std::vector<std::string> compile_and_link_command(const Toolchain& toolchain, const std::vector<std::string>& sources,
                                                   const std::string& output, bool link_dnnl) {

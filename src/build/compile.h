@@ -18,6 +18,9 @@ struct Header {
   std::string bytes;
 };
 
+/// Removes what killed builds left in the temporary folder.
+void remove_abandoned_builds();
+
 /// The bytes of the library. Throws Refusal{kBuildError} with diagnostics or the limit that was reached; Fault where
 /// the machine is at fault (disk full, no sandbox).
 std::string compile(const Sources& sources, const std::vector<Header>& headers, const Toolchain& toolchain,

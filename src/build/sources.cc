@@ -24,12 +24,22 @@ namespace {
 
 constexpr std::string_view kKernels = "kernels";
 constexpr size_t kDeepest = 8;
+/// What build systems compile by themselves, in small letters.
+constexpr std::array<std::string_view, 9> kUnitEndings = {".cpp", ".cc", ".cxx", ".c++", ".cp",
+                                                          ".c",   ".cu", ".s",   ".asm"};
 constexpr std::array<std::string_view, 8> kTextEndings = {".cpp", ".cc", ".c", ".h", ".hpp", ".inc", ".cu", ".cuh"};
 
 [[noreturn]] void refuse_build(std::string text) { refuse(Failure::Kind::kBuildError, std::move(text)); }
 
 bool is_text(std::string_view name) {
   return std::ranges::any_of(kTextEndings, [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+bool ends_with_any_case(std::string_view name, std::string_view ending) {
+  return name.size() >= ending.size() &&
+         std::ranges::equal(name.substr(name.size() - ending.size()), ending, [](char a, char b) {
+           return (a >= 'A' && a <= 'Z' ? static_cast<char>(a + ('a' - 'A')) : a) == b;
+         });
 }
 
 std::string with_plain_line_ends(std::string bytes) {
@@ -146,11 +156,25 @@ Sources read_sources(const fs::path& solution, const Limits& limits) {
   return sources;
 }
 
+bool Sources::is_unit(const SourceFile& file) {
+  const bool directly_in_kernels = file.name.find('/', kKernels.size() + 1) == std::string::npos;
+  return directly_in_kernels && file.name.ends_with(".cpp");
+}
+
 std::vector<std::string> Sources::units() const {
   std::vector<std::string> names;
   for (const SourceFile& file : files) {
-    const bool directly_in_kernels = file.name.find('/', kKernels.size() + 1) == std::string::npos;
-    if (directly_in_kernels && file.name.ends_with(".cpp")) names.push_back(file.name);
+    if (is_unit(file)) names.push_back(file.name);
+  }
+  return names;
+}
+
+std::vector<std::string> Sources::left_out() const {
+  std::vector<std::string> names;
+  for (const SourceFile& file : files) {
+    const bool looks_like_source = std::ranges::any_of(
+        kUnitEndings, [&](std::string_view ending) { return ends_with_any_case(file.name, ending); });
+    if (looks_like_source && !is_unit(file)) names.push_back(file.name);
   }
   return names;
 }

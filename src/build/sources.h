@@ -21,8 +21,13 @@ struct Sources {
   std::vector<SourceFile> files;  ///< by name
   std::string id;                 ///< content hash, 64 hexadecimal digits
 
+  static bool is_unit(const SourceFile& file);
+
   /// Names of the files to compile, by name.
   std::vector<std::string> units() const;
+
+  /// Names of files that look like source and are not compiled: another language or ending, or in a subfolder.
+  std::vector<std::string> left_out() const;
 };
 
 /// Throws Refusal naming the file, relative to the solution, and the limit.

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "base/interrupt.h"
 #include "base/json.h"
 #include "build/builder.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
-#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "task/task.h"
 
@@ -62,9 +62,7 @@ int run_build(const BuildOptions& options, const Environment& environment) {
     if (!task) return refuse(task.error().text());
     contract = task->contract;
   }
-  const judge::Settings settings = environment.judge_settings();
-  const build::Builder builder(
-      {.cache_folder = settings.cache_folder / "artifacts", .include_folder = settings.include_folder, .limits = {}});
+  const build::Builder builder(environment.judge_settings().build());
   int exit_code = kExitPass;
   for (const std::string& solution : options.solutions) {
     stop_if_interrupted();

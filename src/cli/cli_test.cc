@@ -97,8 +97,12 @@ TEST(CommandLine, HelpAndDocumentationNameTheSameFlags) {
 }
 
 TEST(Progress, SaysWhatHowFarAndHowLong) {
-  EXPECT_EQ(progress_text("softmax", "timing wide", 0.4, seconds(12)), "softmax · timing wide · 40 % · 12 s left");
-  EXPECT_EQ(progress_text("", "building", 0, {}), "building");
+  EXPECT_EQ(progress_text("softmax", {.stage = "timing wide", .done = 0.4, .left = seconds(12)}),
+            "softmax · timing wide · 40 % · 12 s left");
+  EXPECT_EQ(progress_text("", {.stage = "building"}), "building");
+  EXPECT_EQ(progress_text("", {.stage = "starting torch", .taken = seconds(3)}), "starting torch · 3 s so far");
+  EXPECT_EQ(progress_text("a.py", {.stage = "running the reference", .left = seconds(9), .at_most = true}),
+            "a.py · running the reference · at most 9 s left");
 }
 
 }  // namespace

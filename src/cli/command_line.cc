@@ -163,7 +163,8 @@ void add_verbs(CLI::App& app, Options& options) {
   judge->footer(kJudgeExamples);
   CLI::App* verify = add_judging(app, "verify", "Is a solution right? Correctness alone, no times", options);
   verify->footer("Example:\n  ww verify tasks/softmax my_softmax");
-  CLI::App* profile = add_judging(app, "profile", "Times by workload, against eager and torch.compile", options);
+  CLI::App* profile = add_judging(
+      app, "profile", "Where a solution stands: times against both baselines, roofline position, hints", options);
   add_time_cap(profile, options);
   profile->footer("Example:\n  ww profile tasks/softmax my_softmax --config 1");
 
@@ -224,6 +225,7 @@ std::variant<Verb, Said> judging_verb(Options& options, const std::string& name)
     return std::find(options.baselines.begin(), options.baselines.end(), side) != options.baselines.end();
   };
   judge.timing = name != "verify";
+  judge.profile = name == "profile";
   judge.compile = name == "profile" || wants("compile");
   judge.compile_max = wants("compile_max");
   judge.eager = name == "profile" || wants("eager") || judge.compile;

@@ -38,7 +38,8 @@ int run_build(const BuildOptions& options, const Environment& environment);
 struct JudgeOptions {
   std::string task;  ///< "": requests come as JSON lines on stdin
   std::vector<std::string> solutions;
-  bool timing = true;  ///< false: verify
+  bool timing = true;    ///< false: verify
+  bool profile = false;  ///< also where each workload stands on the roofline; with a TASK only
   bool eager = true;
   bool compile = false;
   bool compile_max = false;

@@ -6,6 +6,7 @@
 #include "base/fault.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "build/builder.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
@@ -44,6 +45,7 @@ Json compiler_facts(Advice& advice) {
   return {{"g++", version.output.substr(0, version.output.find('\n'))}};
 }
 
+/// Requires: the cache can be written.
 Json judge_facts(const Environment& environment, bool& can_judge, Advice& advice) {
   std::error_code code;
   if (!fs::exists(environment.programs / "ww-runner", code)) {
@@ -64,12 +66,24 @@ Json judge_facts(const Environment& environment, bool& can_judge, Advice& advice
   return facts;
 }
 
-Json folder_facts(const Environment& environment, Advice& advice) {
+Json folder_facts(const Environment& environment, bool& can_judge, Advice& advice) {
   Json facts = {{"home", environment.home.string()},
                 {"programs", environment.programs.string()},
                 {"python", environment.python.string()},
                 {"cache", environment.cache.string()}};
-  make_folders(environment.cache);
+  facts["cache_writable"] = true;
+  try {
+    make_folders(environment.cache);
+    const TemporaryFolder tried("doctor", environment.cache);
+  } catch (const Fault& fault) {
+    facts["cache_writable"] = can_judge = false;
+    advice.push_back(std::string("the cache cannot be written: ") + fault.what() +
+                     "; XDG_CACHE_HOME names another place");
+  }
+  const build::CacheUse use = build::measure_cache(environment.judge_settings().build().cache_folder);
+  facts["artifacts"] = {{"entries", use.entries},
+                        {"megabytes", (use.bytes + (1 << 20) - 1) >> 20},
+                        {"limit_megabytes", environment.cache_limit_bytes >> 20}};
   struct statvfs disk = {};
   if (::statvfs(environment.cache.c_str(), &disk) == 0) {
     const double free_gb = static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize) / 1e9;
@@ -89,9 +103,9 @@ int run_doctor(const DoctorOptions& options, const Environment& environment) {
   Json facts = {{"version", WW_VERSION}, {"isolation", isolation_facts(advice)}};
   const Json compiler = compiler_facts(advice);
   can_judge = !compiler["g++"].is_null();
-  facts["folders"] = folder_facts(environment, advice);
+  facts["folders"] = folder_facts(environment, can_judge, advice);
   facts["compiler"] = compiler;
-  facts["judge"] = judge_facts(environment, can_judge, advice);
+  if (facts["folders"]["cache_writable"]) facts["judge"] = judge_facts(environment, can_judge, advice);
   facts["missing"] = advice;
   facts["can_judge"] = can_judge;
   progress.clear();

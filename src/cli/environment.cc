@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <string>
 
@@ -47,6 +48,17 @@ fs::path find_cache(const fs::path& home) {
   return given.empty() ? home / ".ww/cache" : fs::path(given) / "warpwright";
 }
 
+uint64_t find_cache_limit() {
+  const std::string given = variable("WW_CACHE_MB");
+  if (given.empty()) return build::kCacheLimitBytes;
+  uint64_t megabytes = 0;
+  const auto read = std::from_chars(given.data(), given.data() + given.size(), megabytes);
+  if (read.ec != std::errc() || read.ptr != given.data() + given.size() || megabytes >> 40 != 0) {
+    throw Fault(Fault::Kind::kSystem, "WW_CACHE_MB=" + given + " is no number of MiB: set it to one, or unset it");
+  }
+  return megabytes << 20;
+}
+
 }  // namespace
 
 judge::Settings Environment::judge_settings() const {
@@ -54,7 +66,8 @@ judge::Settings Environment::judge_settings() const {
           .python = python,
           .python_package = home / "python",
           .include_folder = home / "include",
-          .cache_folder = cache};
+          .cache_folder = cache,
+          .artifact_limit_bytes = cache_limit_bytes};
 }
 
 Environment read_environment() {
@@ -66,6 +79,7 @@ Environment read_environment() {
   environment.home = find_home(environment.programs);
   environment.python = find_python(environment.home);
   environment.cache = find_cache(environment.home);
+  environment.cache_limit_bytes = find_cache_limit();
   environment.color = ::isatty(STDOUT_FILENO) && variable("NO_COLOR").empty();
   return environment;
 }

@@ -3,6 +3,7 @@
 // Where things are: the only place that reads environment variables (docs/cli/README.md lists them).
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 #include "judge/judge.h"
@@ -15,6 +16,7 @@ struct Environment {
   std::filesystem::path programs;  ///< where ww and ww-runner lie
   std::filesystem::path python;
   std::filesystem::path cache;
+  uint64_t cache_limit_bytes = build::kCacheLimitBytes;
   bool color = false;  ///< stdout is a terminal and NO_COLOR is not set
 
   std::filesystem::path tasks() const { return home / "tasks"; }
@@ -22,7 +24,7 @@ struct Environment {
   judge::Settings judge_settings() const;
 };
 
-/// Throws Fault{kMissing} where the repository cannot be found.
+/// Throws Fault where the repository cannot be found or a variable cannot be read.
 Environment read_environment();
 
 }  // namespace ww::cli

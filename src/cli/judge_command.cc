@@ -6,12 +6,13 @@
 #include <iostream>
 #include <map>
 
+#include "base/interrupt.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
-#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "report/profile.h"
 #include "report/text.h"
 #include "task/task.h"
 
@@ -59,8 +60,9 @@ class Stream {
     return verdict;
   }
 
-  Json document(const Request& request, const verdict::Verdict& verdict) const {
+  Json document(const Request& request, const verdict::Verdict& verdict) {
     Json json = verdict::to_json(verdict);
+    if (options_.profile && verdict.conclusion.figures()) json["profile"] = report::to_json(profile(request, verdict));
     if (!request.id.is_null()) json["id"] = request.id;
     if (options_.reward) {
       const auto reward = reward::reward(*options_.reward, verdict);
@@ -69,9 +71,11 @@ class Stream {
     return json;
   }
 
-  std::string text(const Request& request, const verdict::Verdict& verdict) const {
+  std::string text(const Request& request, const verdict::Verdict& verdict) {
     const size_t workloads = tasks_.at(request.task).workloads.size();
-    std::string text = report::verdict_text(verdict, workloads, environment_.style());
+    std::string text = options_.profile
+                           ? report::profile_text(verdict, profile(request, verdict), workloads, environment_.style())
+                           : report::verdict_text(verdict, workloads, environment_.style());
     if (options_.reward) {
       const auto reward = reward::reward(*options_.reward, verdict);
       text += reward ? fmt::format("reward ({}): {}\n", reward::name(*options_.reward), *reward)
@@ -81,11 +85,24 @@ class Stream {
   }
 
  private:
+  report::Profile profile(const Request& request, const verdict::Verdict& verdict) {
+    if (!verdict.conclusion.figures()) return {};
+    if (!roofline_) {
+      const auto found = judge_.roofline(tasks_.at(request.task));
+      // The task was just judged: a refusal now is no reason to withhold the times.
+      roofline_ = found ? *found : judge::Roofline{};
+    }
+    std::vector<report::WorkloadWork> work;
+    for (const judge::Work& each : roofline_->work) work.push_back({each.workload, each.bytes, each.flops});
+    return report::profile_of(verdict, {roofline_->copy_gb_per_s, roofline_->fma_gflop_per_s}, work);
+  }
+
   const JudgeOptions& options_;
   const Environment& environment_;
   judge::Judge judge_;
   Progress progress_;
   std::map<std::string, task::Task> tasks_;
+  std::optional<judge::Roofline> roofline_;  ///< of the one task that a profile has
 };
 
 int exit_code_of(const verdict::Verdict& verdict) {

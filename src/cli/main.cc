@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
+#include <exception>
 
 #include "base/fault.h"
 #include "base/log.h"
@@ -27,8 +28,11 @@ int main(int argc, char** argv) {
   try {
     return run({argv + 1, argv + argc});
   } catch (const ww::Fault& fault) {
-    if (fault.kind() == ww::Fault::Kind::kInterrupted) return ww::cli::kExitInterrupted;
     std::fprintf(stderr, "ww: %s\n", fault.what());
+    return fault.kind() == ww::Fault::Kind::kInterrupted ? ww::cli::kExitInterrupted : ww::cli::kExitFault;
+  } catch (const std::exception& error) {
+    // Out of memory, or a library's exception that we did not expect.
+    std::fprintf(stderr, "ww: internal error: %s\n", error.what());
     return ww::cli::kExitFault;
   }
 }

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <iostream>
-
 #include "agent/judge_workshop.h"
 #include "agent/open_model.h"
 #include "agent/optimize.h"
 #include "base/files.h"
+#include "base/interrupt.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
-#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "report/text.h"
@@ -121,8 +119,8 @@ int show_finished(const agent::RunFolder& run, bool json) {
   const auto report = read_file(run.path() / "report.txt");
   if (json) {
     print_document(*result);
-  } else if (report) {
-    print(*report);
+  } else {
+    print(report ? *report : "the run is over; its report.txt is gone, its result.json holds the figures\n");
   }
   return result->value("winner", Json()).is_null() ? kExitNotPassed : kExitPass;
 }
@@ -162,9 +160,7 @@ int run_optimize(const OptimizeOptions& options, const Environment& environment)
     return optimized->winner ? kExitPass : kExitNotPassed;
   } catch (const Fault& fault) {
     progress.clear();
-    const bool interrupted = fault.kind() == Fault::Kind::kInterrupted;
-    std::cerr << (interrupted ? "interrupted; nothing is lost, " : "") << how_to_go_on << "\n";
-    throw;
+    throw Fault(fault.kind(), std::string(fault.what()) + "; nothing is lost, " + how_to_go_on, fault.code());
   }
 }
 

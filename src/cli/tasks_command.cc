@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "base/interrupt.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
-#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "report/text.h"
@@ -15,8 +15,8 @@
 namespace ww::cli {
 namespace {
 
-/// A task that takes longer is refused; a torch that has to start first takes seconds of its own.
-constexpr milliseconds kCheckLimit{12'000};
+/// docs/cli/tasks.md promises 15 s; what remains is for ending the processes.
+constexpr milliseconds kCheckLimit{14'000};
 
 Json names_of(const std::vector<task::Workload>& workloads) {
   Json names = Json::array();
@@ -35,7 +35,7 @@ struct Checked {
   std::string id;
 };
 
-Checked check(const std::string& where, judge::Judge& judge, const Environment& environment) {
+Checked check(const std::string& where, judge::Judge& judge, const Environment& environment, Progress& progress) {
   Checked checked;
   checked.text.task = where;
   const auto task = task::load_task(where, environment.tasks());
@@ -43,7 +43,10 @@ Checked check(const std::string& where, judge::Judge& judge, const Environment& 
     checked.text.problems = {task.error().text()};
     return checked;
   }
-  const judge::Admission admission = judge.check(*task, kCheckLimit);
+  const judge::Admission admission = judge.check(*task, kCheckLimit, [&](const judge::Progress& each) {
+    stop_if_interrupted();
+    progress.show(each);
+  });
   checked.id = task->id;
   checked.text = {.task = task->name,
                   .admitted = admission.admitted,
@@ -94,8 +97,8 @@ int run_tasks_check(const TasksOptions& options, const Environment& environment)
   int exit_code = kExitPass;
   for (size_t i = 0; i < tasks.size(); i++) {
     stop_if_interrupted();
-    progress.show("checking " + tasks[i], static_cast<double>(i) / static_cast<double>(tasks.size()), {});
-    const Checked checked = check(tasks[i], judge, environment);
+    progress.begin(tasks.size() == 1 ? tasks[i] : fmt::format("{}/{} {}", i + 1, tasks.size(), tasks[i]));
+    const Checked checked = check(tasks[i], judge, environment, progress);
     progress.clear();
     if (!options.json) {
       print(report::admission_text(checked.text, environment.style()));

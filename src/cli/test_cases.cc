@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "base/child.h"
+#include "base/files.h"
 #include "cli/exit_code.h"
 
 namespace ww::cli {
@@ -27,7 +28,7 @@ Observed check_task(const Case& entry, judge::Judge& judge, const Environment& e
   const auto task = task::load_task(entry.task, environment.tasks());
   if (!task) return {fmt::format("exit {}", int{kExitBadInput}), task.error().text()};
   const nanoseconds start = now();
-  const judge::Admission admission = judge.check(*task, entry.limit);
+  const judge::Admission admission = judge.check(*task, entry.limit, [](const judge::Progress&) {});
   const nanoseconds took = now() - start;
   if (took > entry.limit + seconds(1)) return {fmt::format("{:.1f} s of work", to_seconds(took)), ""};
   return {fmt::format("exit {}", admission.admitted ? int{kExitPass} : int{kExitBadInput}),
@@ -59,6 +60,16 @@ Observed run_program(const Case& entry, const Environment& environment) {
   return {fmt::format("exit {}", child.exit_code), child.output + child.errors};
 }
 
+/// What the command line alone cannot say: a full disk, Ctrl-C, a closed stream.
+Observed run_script(const Case& entry, const Environment& environment) {
+  const TemporaryFolder folder("ww-case");
+  const ChildResult child = run_child(
+      {"/bin/bash", (entry.folder / "run.sh").string(), (environment.programs / "ww").string(), folder.path().string()},
+      entry.limit);
+  if (child.timed_out) return {"timed out", child.output + child.errors};
+  return {fmt::format("exit {}", child.exit_code), child.output + child.errors};
+}
+
 Observed observe(const Case& entry, judge::Judge& judge, const Environment& environment) {
   switch (entry.kind) {
     case CaseKind::kTaskCheck:
@@ -67,6 +78,8 @@ Observed observe(const Case& entry, judge::Judge& judge, const Environment& envi
       return judge_solution(entry, judge, environment);
     case CaseKind::kCli:
       return run_program(entry, environment);
+    case CaseKind::kScript:
+      return run_script(entry, environment);
   }
   return {};
 }

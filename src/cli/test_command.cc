@@ -6,10 +6,10 @@
 #include <regex>
 #include <set>
 
+#include "base/interrupt.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
-#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/test_attacks.h"

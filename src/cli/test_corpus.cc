@@ -114,7 +114,8 @@ CaseKind case_kind(Table& table) {
   const std::string kind = table.text("kind");
   if (kind == "task-check") return CaseKind::kTaskCheck;
   if (kind == "judge") return CaseKind::kJudge;
-  if (kind != "cli") table.refuse("kind is none of task-check, judge, cli");
+  if (kind == "script") return CaseKind::kScript;
+  if (kind != "cli") table.refuse("kind is none of task-check, judge, cli, script");
   return CaseKind::kCli;
 }
 

@@ -34,7 +34,7 @@ struct CorpusEntry {
   bool forbidden_act = false;              ///< right only if a forbidden act succeeded: a pass is an acceptance
 };
 
-enum class CaseKind { kTaskCheck, kJudge, kCli };
+enum class CaseKind { kTaskCheck, kJudge, kCli, kScript };
 
 /// A wrong or unusual task or solution and what is to be said about it.
 struct Case {
@@ -44,7 +44,7 @@ struct Case {
   CaseKind kind = CaseKind::kTaskCheck;
   std::string task, solution;               ///< paths; a relative one lies in the folder, or is a name under tasks/
   std::vector<std::string> arguments;       ///< kCli: of the program; {case} is the folder
-  std::optional<int> exit;                  ///< kTaskCheck and kCli
+  std::optional<int> exit;                  ///< all but kJudge
   std::optional<verdict::Outcome> outcome;  ///< kJudge; none: the judge must refuse the input
   std::string message;                      ///< regular expression that the text must contain
   milliseconds limit{15'000};

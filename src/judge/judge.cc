@@ -21,11 +21,14 @@ namespace {
 
 using verdict::EvidenceKind;
 using verdict::Outcome;
+using ProgressObserver = std::function<void(const Progress&)>;
 
 /// Raised whenever what a cached admission or baseline means has changed.
 constexpr int kCacheVersion = 1;
 constexpr milliseconds kOpenLimit{60'000};
 constexpr nanoseconds kCompilerLimit = seconds(120);
+/// A task is not refused for a referee that was slow to start: it gets as long as a check of a big task takes twice.
+constexpr nanoseconds kLeastForTask = seconds(5);
 
 verdict::Isolation isolation_facts(const sandbox::Isolation& isolation) {
   verdict::Isolation facts{.level = std::string(isolation.summary()), .layers = {}, .missing = {}};
@@ -63,7 +66,7 @@ struct Judge::State {
   explicit State(Settings given)
       : settings(std::move(given)),
         cache(settings.cache_folder),
-        builder({.cache_folder = settings.cache_folder / "artifacts", .include_folder = settings.include_folder}),
+        builder(settings.build()),
         threads(settings.threads > 0 ? settings.threads : device::cpu_facts().cores) {}
 
   RefereeParent& referee() {
@@ -136,17 +139,27 @@ struct Judge::State {
     return reference.get();
   }
 
-  /// From the cache, or by opening the task with the slow questions and judging the straws.
-  Admission admit(const task::Task& task, milliseconds limit, const std::function<void(double)>& on_progress) {
+  /// From the cache, or by opening the task with the slow questions and judging the straws. `limit`: of all of it.
+  Admission admit(const task::Task& task, milliseconds limit, const ProgressObserver& on_progress) {
+    const nanoseconds begun = now();
+    if (!parent) on_progress({Stage::kStartReferee, "", 0, {}});
     const std::string key = key_of(task);
     if (const auto known = cache.find("admissions", key)) return admission_from(*known);
+    const nanoseconds deadline = std::max<nanoseconds>(begun + limit, now() + kLeastForTask);
+    on_progress({Stage::kLoad, "", 0, deadline - now(), true});
+    const ReplyDeadline until(referee(), deadline);
     Admission admission;
-    const auto opened_reference = open(task, true, limit);
+    const auto left = std::chrono::duration_cast<milliseconds>(deadline - now());
+    const auto opened_reference = open(task, true, left);
     if (!opened_reference) {
       admission.problems.push_back(opened_reference.error().text());
       return admission;
     }
-    judge_straws(**opened_reference, task.contract, admission, on_progress);
+    const nanoseconds opened_at = now();
+    judge_straws(**opened_reference, task.contract, admission, [&](double done) {
+      const double left_s = done > 0 ? to_seconds(now() - opened_at) * (1 - done) / done : to_seconds(deadline - now());
+      on_progress({Stage::kAdmit, "", done, nanoseconds(static_cast<int64_t>(left_s * 1e9)), done == 0});
+    });
     if (admission.admitted) {
       cache.store("admissions", key, Json{{"weak", admission.weak}, {"skipped", admission.skipped}});
     }
@@ -228,9 +241,10 @@ Result<verdict::Verdict> Judge::judge(const task::Task& task, const std::filesys
   try {
     report(Stage::kBuild, 0);
     auto building = std::async(std::launch::async, [&] { return state_->builder.build(solution, task.contract); });
-    report(Stage::kStartReferee, 0);
     if (options.timing && state_->must_compile(task, options)) state_->expect_compilation();
-    const Admission admission = state_->admit(task, kOpenLimit, [&](double done) { report(Stage::kAdmit, done); });
+    const Admission admission = state_->admit(task, kOpenLimit, [&](const Progress& progress) {
+      if (options.on_progress) options.on_progress(progress);
+    });
     verdict.judge.torch = state_->referee().torch_version();
     const build::BuildResult built = building.get();
     if (!admission.admitted)
@@ -261,9 +275,9 @@ Result<verdict::Verdict> Judge::judge(const task::Task& task, const std::filesys
   return verdict;
 }
 
-Admission Judge::check(const task::Task& task, milliseconds limit) {
+Admission Judge::check(const task::Task& task, milliseconds limit, const ProgressObserver& on_progress) {
   try {
-    return state_->admit(task, limit, [](double) {});
+    return state_->admit(task, limit, on_progress);
   } catch (const Fault& fault) {
     if (fault.kind() != Fault::Kind::kProtocol) throw;
     // While a task is being looked at, a referee that dies or falls silent is the task's doing.
@@ -296,6 +310,14 @@ Result<std::vector<Json>> Judge::capture(const task::Task& task) {
   return graphs;
 }
 
+Result<Roofline> Judge::roofline(const task::Task& task) {
+  // The reference of a judging lies stopped; this child must not wait for it, nor run beside it later.
+  auto work = measure_work(state_->referee(), task, state_->threads, kOpenLimit);
+  if (!work) return work.error();
+  const device::Ceilings& ceilings = state_->ceilings();
+  return Roofline{ceilings.copy_gb_per_s, ceilings.fma_gflop_per_s, std::move(*work)};
+}
+
 Json Judge::facts() {
   Json facts = {{"device", device::to_json(device::cpu_facts())}, {"threads", state_->threads}};
   facts["copy_gb_per_s"] = state_->ceilings().copy_gb_per_s;
@@ -303,6 +325,7 @@ Json Judge::facts() {
   try {
     facts["torch"] = state_->referee().torch_version();
   } catch (const Fault& fault) {
+    if (fault.kind() == Fault::Kind::kInterrupted) throw;
     facts["referee_fault"] = fault.what();
   }
   return facts;

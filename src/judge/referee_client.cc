@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/fault.h"
@@ -20,6 +21,7 @@ namespace {
 constexpr nanoseconds kParentLimit = seconds(30);
 constexpr nanoseconds kEndLimit = seconds(2);
 constexpr nanoseconds kEndPoll = milliseconds(5);
+constexpr nanoseconds kLeastLimit = milliseconds(1);
 constexpr int kProtocol = 1;
 
 std::string_view name(RefereeSide side) {
@@ -105,6 +107,7 @@ struct RefereeParent::State {
   std::string python;
   std::vector<std::string> missing_layers;
   std::vector<EndedChild> set_aside;
+  std::optional<nanoseconds> child_deadline;  ///< of what children are asked
 };
 
 RefereeParent::RefereeParent(const RefereeSettings& settings) : state_(std::make_shared<State>(settings)) {
@@ -129,6 +132,8 @@ const std::vector<std::string>& RefereeParent::missing_layers() const { return s
 void RefereeParent::prepare_compiler(nanoseconds limit) { state_->ask({{"do", "prepare"}}, {}, limit); }
 
 std::vector<RefereeParent::EndedChild> RefereeParent::reaped() { return state_->reaped(); }
+
+void RefereeParent::set_deadline(std::optional<nanoseconds> deadline) { state_->child_deadline = deadline; }
 
 struct RefereeChild::State {
   std::shared_ptr<RefereeParent::State> parent;
@@ -185,6 +190,7 @@ struct RefereeChild::State {
   Result<Json> ask(const Json& request, const std::vector<int>& fds, nanoseconds limit) {
     const std::string what = request["do"].get<std::string>();
     if (!socket.valid()) return Error{"the process of the reference has ended", filename};
+    if (const auto until = parent->child_deadline) limit = std::min(limit, std::max(*until - now(), kLeastLimit));
     const LinkReply reply = exchange(socket, request, fds, limit);
     if (reply.end == LinkEnd::kClosed) return ended(what);
     if (reply.end == LinkEnd::kTimeout) return timed_out(what, limit);
@@ -310,6 +316,12 @@ Status RefereeChild::stage(const std::string& workload, RefereeSide side, uint64
 Status RefereeChild::collect(const std::string& workload, RefereeRegion into, nanoseconds limit) {
   const char* region = into == RefereeRegion::kExpected ? "expected" : "other";
   return state_->tell({{"do", "collect"}, {"workload", workload}, {"into", region}}, {}, limit);
+}
+
+Result<double> RefereeChild::flops(const std::string& workload, nanoseconds limit) {
+  auto reply = state_->ask({{"do", "flops"}, {"workload", workload}}, {}, limit);
+  if (!reply) return reply.error();
+  return number_member(*reply, "flops");
 }
 
 Result<Json> RefereeChild::capture(const std::string& workload, nanoseconds limit) {

@@ -114,6 +114,8 @@ class RefereeChild {
   Status stage(const std::string& workload, RefereeSide side, uint64_t sequence, nanoseconds spin, nanoseconds limit);
   /// What the last timed call returned.
   Status collect(const std::string& workload, RefereeRegion into, nanoseconds limit);
+  /// Floating-point operations of one forward, as torch counts them.
+  Result<double> flops(const std::string& workload, nanoseconds limit);
   /// docs/formats/graph.md.
   Result<Json> capture(const std::string& workload, nanoseconds limit);
 
@@ -143,6 +145,10 @@ class RefereeParent {
   /// Throws Fault.
   std::unique_ptr<RefereeChild> open(int threads, bool twin = false);
 
+  /// What children are asked from now on is answered by then or counts as not answered in time; nullopt: only each
+  /// request's own limit counts.
+  void set_deadline(std::optional<nanoseconds> deadline);
+
   /// One child that ended, as the kernel told the parent. Pids are the sandbox's.
   struct EndedChild {
     pid_t pid = 0;
@@ -156,6 +162,17 @@ class RefereeParent {
   friend class RefereeChild;
   struct State;
   std::shared_ptr<State> state_;
+};
+
+/// Sets a deadline while it lives.
+class ReplyDeadline {
+ public:
+  ReplyDeadline(RefereeParent& parent, nanoseconds deadline) : parent_(parent) { parent_.set_deadline(deadline); }
+  ReplyDeadline(const ReplyDeadline&) = delete;
+  ~ReplyDeadline() { parent_.set_deadline(std::nullopt); }
+
+ private:
+  RefereeParent& parent_;
 };
 
 }  // namespace ww::judge

@@ -21,6 +21,7 @@
 
 #include "base/fault.h"
 #include "base/fd.h"
+#include "base/interrupt.h"
 #include "judge/affinity.h"
 #include "judge/priority.h"
 
@@ -194,12 +195,13 @@ Awaited await(int done_fd, int pidfd, nanoseconds deadline) {
   for (;;) {
     const nanoseconds left = std::max(deadline - now(), nanoseconds(0));
     const timespec limit{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
-    pollfd items[2] = {{done_fd, POLLIN, 0}, {pidfd, POLLIN, 0}};
-    const int count = ::ppoll(items, 2, &limit, nullptr);
+    pollfd items[3] = {{done_fd, POLLIN, 0}, {pidfd, POLLIN, 0}, {interrupt_fd(), POLLIN, 0}};
+    const int count = ::ppoll(items, 3, &limit, nullptr);
     if (count < 0 && errno != EINTR) throw_errno("waiting for a done record");
     if (items[0].revents & POLLIN) return Awaited::kReadable;
     if (items[1].revents) return Awaited::kEnded;
     if (items[0].revents) return Awaited::kClosed;
+    stop_if_interrupted();
     if (left.count() == 0) return Awaited::kTimeout;
   }
 }

@@ -156,6 +156,17 @@ std::string summary(const verdict::Verdict& verdict, Style style) {
   return line + "\n";
 }
 
+std::string workload_block(const verdict::WorkloadVerdict& workload, Style style) {
+  const auto& figures = workload.conclusion.figures();
+  WW_CHECK(figures, "a workload without times has no block");
+  std::string text = fmt::format("  {}  {}", workload.name, outcome_word(workload.conclusion.outcome(), style));
+  if (workload.config) text += fmt::format("  config {}", *workload.config);
+  text += "   " + time_text(figures->times.solution);
+  if (figures->times.eager) text += "   eager " + time_text(*figures->times.eager);
+  if (figures->times.compile) text += "   compile " + time_text(*figures->times.compile);
+  return text + "\n    " + speedups(figures->speedup) + "\n";
+}
+
 std::string verdict_text(const verdict::Verdict& verdict, size_t workloads, Style style) {
   std::string text = headline(verdict, workloads) + summary(verdict, style);
   size_t width = 0;

@@ -27,6 +27,9 @@ std::string headline(const verdict::Verdict& verdict, size_t workloads);
 /// One line: the outcome, the speed-ups or the reason.
 std::string summary(const verdict::Verdict& verdict, Style style);
 
+/// A workload's outcome, times and speed-ups, in lines that are not long. Requires: it has figures.
+std::string workload_block(const verdict::WorkloadVerdict& workload, Style style);
+
 /// Headline, summary, a line a workload, evidence, and for a timed pass why to believe it.
 std::string verdict_text(const verdict::Verdict& verdict, size_t workloads, Style style);
 

@@ -13,6 +13,7 @@
 #include <cerrno>
 
 #include "base/fault.h"
+#include "base/interrupt.h"
 #include "sandbox/seccomp.h"
 
 namespace ww::sandbox {
@@ -101,12 +102,15 @@ std::optional<Ended> Process::wait(nanoseconds limit) {
   State& state = *state_;
   const nanoseconds deadline = now() + std::min(limit, kForever);
   while (!state.ended) {
+    stop_if_interrupted();
     const nanoseconds next = std::min(deadline, state.apply_limits());
     const int64_t left_ms = (next - now()).count() / 1'000'000 + 1;
-    pollfd events[] = {
-        {state.pidfd.get(), POLLIN, 0}, {state.out.reader(), POLLIN, 0}, {state.err.reader(), POLLIN, 0}};
+    pollfd events[] = {{state.pidfd.get(), POLLIN, 0},
+                       {state.out.reader(), POLLIN, 0},
+                       {state.err.reader(), POLLIN, 0},
+                       {interrupt_fd(), POLLIN, 0}};
     const int timeout_ms = limit.count() <= 0 ? 0 : static_cast<int>(std::clamp<int64_t>(left_ms, 0, 1'000'000));
-    if (::poll(events, 3, timeout_ms) < 0 && errno != EINTR) throw_errno("waiting for a sandboxed program");
+    if (::poll(events, 4, timeout_ms) < 0 && errno != EINTR) throw_errno("waiting for a sandboxed program");
     if (events[1].revents) state.out.drain();
     if (events[2].revents) state.err.drain();
     if (events[0].revents) {

@@ -139,6 +139,7 @@ class Process {
   /// SIGKILL for the whole tree. Idempotent.
   void kill();
 
+  /// Throws Fault{kInterrupted} on a request to stop (base/interrupt.h): destroy the Process then.
   /// Reads captured output, applies wall and cpu limits, until it ended or `limit` passed (then nullopt). A program
   /// that fills its output pipes blocks while nobody waits. After the end every call returns the same.
   std::optional<Ended> wait(nanoseconds limit);

@@ -6,7 +6,7 @@ import resource
 
 import torch
 
-from warpwright.referee import admission, baselines, graph, straws, timed
+from warpwright.referee import admission, baselines, flops, graph, straws, timed
 from warpwright.referee.refusal import Refusal, blame_task, describe
 from warpwright.referee.trees import spec
 from warpwright.referee.truth import Truth
@@ -50,7 +50,7 @@ class Child:
         actions = {
             "hello": self.hello, "load": self.load, "attach": self.attach, "draw": self.draw, "expect": self.expect,
             "straw": self.straw, "compile": self.compile, "stage": self.stage, "collect": self.collect,
-            "capture": self.capture,
+            "capture": self.capture, "flops": self.flops,
         }
         action = actions.get(request.get("do"))
         if action is None:
@@ -147,12 +147,11 @@ class Child:
         # An eager user has let go of the last result by now, and its memory is free for the next.
         workload.last = None
         workload.prepare_run()
-        if side != "eager" and side not in workload.compiled:
-            raise ValueError(f"{side} is not compiled")
-        function = workload.model if side == "eager" else workload.compiled[side]
-        positional, named = workload.arguments
         workload.dirty = True
-        return lambda: function(*positional, **named)
+        if side != "eager":
+            return baselines.compiled_call(workload, side)
+        positional, named = workload.arguments
+        return lambda: workload.model(*positional, **named)
 
     def collect(self, request, fds):
         workload = self.workload(request)
@@ -168,6 +167,9 @@ class Child:
 
     def capture(self, request, fds):
         return {"graph": graph.capture(self.workload(request))}
+
+    def flops(self, request, fds):
+        return {"flops": flops.count(self.workload(request))}
 
 
 def _numbers(workload):
