@@ -170,14 +170,15 @@ uint64_t drain_records(int done_fd) {
   return (bytes + sizeof(DoneRecord) - 1) / sizeof(DoneRecord);
 }
 
-/// Exactly one token in the eventfd. The other side shares it and may have written to it, up to the value at which our
-/// write would block. Requires: the process is stopped.
-bool put_token(int go_fd) {
+/// Takes out what the other side, which shares the eventfd, has written to it. Requires: the process is stopped, and
+/// took the last token that was ours. False: there was nothing.
+bool take_forged_token(int go_fd) {
   uint64_t token = 0;
-  if (ready(go_fd, POLLIN) & POLLIN) {
-    if (::read(go_fd, &token, sizeof token) != sizeof token) return false;
-  }
-  token = 1;
+  return (ready(go_fd, POLLIN) & POLLIN) && ::read(go_fd, &token, sizeof token) == sizeof token;
+}
+
+bool put_token(int go_fd) {
+  const uint64_t token = 1;
   return (ready(go_fd, POLLOUT) & POLLOUT) && ::write(go_fd, &token, sizeof token) == sizeof token;
 }
 
@@ -250,6 +251,7 @@ CallTimes timed_call(const Endpoint& endpoint, uint64_t sequence, const std::fun
   if (!stop(endpoint)) return call;
   spread_threads(endpoint.pid);
   call.stray_records = drain_records(endpoint.done_fd);
+  call.stray_records += take_forged_token(endpoint.go_fd);
   if (!put_token(endpoint.go_fd)) {
     call.end = CallEnd::kUnexpected;
     return call;

@@ -49,7 +49,7 @@ struct CallTimes {
   int32_t status = 0;               ///< as claimed
   nanoseconds stage_to_go{};        ///< end of staging to go; over kLateGo is restaged, a few times
   nanoseconds cpu_while_stopped{};  ///< processor time the process used between the two stops around staging
-  uint64_t stray_records = 0;       ///< records found when none was due
+  uint64_t stray_records = 0;       ///< records, or tokens in the go, found when none was due
 };
 
 /// SIGSTOP, verified; false if the process is gone. Idempotent.

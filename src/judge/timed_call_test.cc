@@ -132,6 +132,18 @@ TEST(TimedCall, ASecondRecordIsUnexpected) {
   EXPECT_EQ(side.call(1).end, CallEnd::kUnexpected);
 }
 
+TEST(TimedCall, ATokenThatTheOtherSidePutThereIsTakenOutAndCounted) {
+  Side side([](int go, int done) {
+    answer(go, done, {{1, 1, 0, 0}});
+    ::pause();
+  });
+  ASSERT_EQ(side.call(1).end, CallEnd::kDone);
+  // What a process can write to its own go, somebody who holds the same eventfd can write as well.
+  const uint64_t token = 1;
+  ASSERT_EQ(::write(side.endpoint().go_fd, &token, sizeof token), ssize_t{sizeof token});
+  EXPECT_EQ(side.call(2, milliseconds(20)).stray_records, 1u);
+}
+
 TEST(TimedCall, AMalformedRecordIsUnexpected) {
   Side trailing([](int go, int done) { answer(go, done, {{1, 1, 0, 9}}); });
   EXPECT_EQ(trailing.call(1).end, CallEnd::kUnexpected);

@@ -200,7 +200,8 @@ std::optional<Found> WorkloadJudging::call(CallReport& report) {
 std::optional<Found> WorkloadJudging::judge_call(const CallReport& report) {
   if (report.failure) return found_from(*report.failure, "ww_forward");
   if (report.times.stray_records > 0) {
-    return cheat(EvidenceKind::kMessageForged, "the solution's process sent a done record that nobody asked for",
+    return cheat(EvidenceKind::kMessageForged,
+                 "the solution's process sent a done record, or released a call, that nobody asked for",
                  {{"records", static_cast<double>(report.times.stray_records)}});
   }
   if (report.times.cpu_while_stopped > kStoppedSlack) {
