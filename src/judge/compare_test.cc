@@ -117,5 +117,56 @@ TEST(Tolerance, RefusesTf32RoundingForAnFp32Contract) {
   EXPECT_LT(tolerance.against_truth(0).max, std::ldexp(1, -12));
 }
 
+/// Every 16-bit pattern whose value is finite, or every one.
+std::vector<uint16_t> patterns(uint16_t exponent_mask, bool all) {
+  std::vector<uint16_t> bits;
+  for (uint32_t word = 0; word < 65536; word++) {
+    if (all || (word & exponent_mask) != exponent_mask) bits.push_back(static_cast<uint16_t>(word));
+  }
+  return bits;
+}
+
+template <class Widen>
+void expect_exact(DType dtype, const std::vector<uint16_t>& bits, Widen widen) {
+  std::vector<double> expected;
+  for (const uint16_t word : bits) expected.push_back(widen(word));
+  const TensorSpec spec{.name = "out", .dtype = dtype, .shape = {static_cast<int64_t>(bits.size())}};
+  const auto result = compare(spec, bytes(expected), DType::kFloat64, bytes(bits), {0, 0});
+  EXPECT_TRUE(result.ok) << (result.first ? bits[result.first->index] : 0);
+  EXPECT_EQ(result.error.rms, 0);
+}
+
+TEST(Compare, WidensEveryHalfExactly) {
+  const auto widen = [](uint16_t word) {
+    _Float16 value;
+    std::memcpy(&value, &word, sizeof value);
+    return static_cast<double>(value);
+  };
+  for (const bool all : {false, true}) expect_exact(DType::kFloat16, patterns(0x7c00, all), widen);
+}
+
+TEST(Compare, WidensEveryBrainFloatExactly) {
+  const auto widen = [](uint16_t word) {
+    const uint32_t wide = static_cast<uint32_t>(word) << 16;
+    float value;
+    std::memcpy(&value, &wide, sizeof value);
+    return static_cast<double>(value);
+  };
+  for (const bool all : {false, true}) expect_exact(DType::kBfloat16, patterns(0x7f80, all), widen);
+}
+
+TEST(Compare, LooksAtEveryElementWhateverTheLength) {
+  for (const size_t length : {1u, 7u, 8u, 9u, 1023u, 1024u, 1025u, 3000u}) {
+    const std::vector<float> expected(length, 1.f);
+    for (const size_t place : {size_t{0}, length / 2, length - 1}) {
+      auto got = expected;
+      got[place] = 1.001f;
+      const auto result = compare_floats(expected, got, {1e-4, 1});
+      EXPECT_EQ(result.wrong, 1u) << length << " " << place;
+      EXPECT_NEAR(compare_floats(expected, got, {1, 1}).error.max, 5e-4, 1e-6) << length << " " << place;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace ww::judge
