@@ -24,7 +24,7 @@ using verdict::Outcome;
 using ProgressObserver = std::function<void(const Progress&)>;
 
 /// Raised whenever what a cached admission or baseline means has changed.
-constexpr int kCacheVersion = 1;
+constexpr int kCacheVersion = 2;
 constexpr milliseconds kOpenLimit{60'000};
 constexpr nanoseconds kCompilerLimit = seconds(120);
 /// A task is not refused for a referee that was slow to start: it gets as long as a check of a big task takes twice.

@@ -39,22 +39,25 @@ const verdict::WorkloadTiming* figures_of(const verdict::Verdict& verdict, const
 }
 
 std::string hint_of(const Position& position) {
-  const std::string where = fmt::format("{}: at {:.0f} % of what {} reaches here", position.workload,
-                                        100 * position.reached,
-                                        position.compute_bound ? "multiply-add" : "copying memory");
+  const std::string where =
+      fmt::format("{}: at {:.0f} % of what {} reaches here", position.workload, 100 * position.reached,
+                  position.compute_bound ? "multiply-add" : "copying memory");
   if (position.reached > kBeyondCeiling) {
     return fmt::format("{}: faster than moving every input and output once; right if it reads only a part of them",
                        position.workload);
   }
   if (position.reached > kNearCeiling) {
-    return where + (position.compute_bound ? "; only less arithmetic would help" : "; only moving fewer bytes would help");
+    return where +
+           (position.compute_bound ? "; only less arithmetic would help" : "; only moving fewer bytes would help");
   }
   if (position.compute_bound) {
-    return where + "; look for loops that do not vectorise, missing blocking for the caches, one thread working, or let "
-                   "oneDNN do the product";
+    return where +
+           "; look for loops that do not vectorise, missing blocking for the caches, one thread working, or let "
+           "oneDNN do the product";
   }
-  return where + "; look for passes over the data that could be one, intermediate results in memory, strided access, "
-                 "scalar loops (exp, division), one thread working";
+  return where +
+         "; look for passes over the data that could be one, intermediate results in memory, strided access, "
+         "scalar loops (exp, division), one thread working";
 }
 
 /// Of the sides that are surely faster than the solution.
@@ -106,7 +109,8 @@ std::vector<std::string> hints_of(const verdict::Verdict& verdict, const std::ve
     const auto [worst, best] = std::minmax_element(positions.begin(), positions.end(), by_reached);
     add(hint_of(*worst));
     if (best->reached > kUneven * worst->reached) {
-      add(fmt::format("{} reaches {:.0f} %, {} {:.0f} %: what serves the one does not serve the other; ww_config_count "
+      add(
+          fmt::format("{} reaches {:.0f} %, {} {:.0f} %: what serves the one does not serve the other; ww_config_count "
                       "lets the judge choose by workload",
                       best->workload, 100 * best->reached, worst->workload, 100 * worst->reached));
     }
