@@ -246,7 +246,7 @@ Result<verdict::Verdict> Judge::judge(const task::Task& task, const std::filesys
     verdict.weak_task = admission.weak;
     verdict.solution.id = built.solution_id;
     if (const build::Failure* failure = built.failure()) {
-      if (failure->kind == build::Failure::Kind::kBadInput) return Error{failure->text, solution.string()};
+      if (failure->kind == build::Failure::Kind::kBadInput) return Error{failure->text, ""};
       const bool forbidden = failure->kind == build::Failure::Kind::kForbidden;
       fail(verdict, forbidden ? Outcome::kForbidden : Outcome::kBuildError,
            forbidden ? EvidenceKind::kLibrary : EvidenceKind::kCompiler, failure->text);
