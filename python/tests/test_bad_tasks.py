@@ -36,6 +36,23 @@ class BadTasks(unittest.TestCase):
     def test_null_byte(self):
         self.assertIn("null bytes", self.refused("x = 1\0").message)
 
+    def test_texts_that_a_task_chooses_are_safe_to_print(self):
+        self.assertEqual(self.refused("raise ValueError('\\x1b[31m \\ud800 \\x00')\n").message, "the file raises ValueError: ?[31m ? ?")
+        silent = "class E(Exception):\n    def __str__(self):\n        raise ValueError\nraise E\n"
+        self.assertEqual(self.refused(silent).message, "the file raises E: (no text)")
+
+    def test_keys_and_constants_with_half_characters_are_told_apart_from_nonsense(self):
+        child = shared_parent().open()
+        self.addCleanup(child.close)
+        reply = child.load(model("return {'\\ud800': x * 2, 'name': '\\udfff'}"))
+        self.assertEqual([output["name"] for output in reply["outputs"]], ["out.?"])
+
+    def test_numbers_beyond_64_bits_and_tensors_elsewhere_are_limits(self):
+        wide = model("return x", before="").replace("[torch.randn(8, 8)]", "[2**70]")
+        self.assertIn("unsupported_dtype: x is an integer beyond 64 bits", self.refused(wide, kind="limit").message)
+        elsewhere = model("return x * 2").replace("torch.randn(8, 8)", "torch.randn(8, device='meta')")
+        self.assertIn("unsupported_device: x is on device meta", self.refused(elsewhere, kind="limit").message)
+
     def test_raising_on_import_has_its_line(self):
         error = self.refused("import torch\nraise RuntimeError('not today')\n")
         self.assertEqual((error.line, error.message), (2, "the file raises RuntimeError: not today"))

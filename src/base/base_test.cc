@@ -61,6 +61,11 @@ TEST(Files, Utf8RefusesOverlongSurrogatesAndCutSequences) {
     EXPECT_FALSE(is_utf8(bad));
 }
 
+TEST(JsonText, NumbersBeyondAnyTypeAreAnErrorAndNoException) {
+  EXPECT_THAT(parse_json(R"({"a": 1e999})", "x").error().message, testing::HasSubstr("too large"));
+  EXPECT_THAT(parse_json("{\"a\": \"\xff\"}", "x").error().message, testing::HasSubstr("not valid JSON"));
+}
+
 TEST(Toml, ErrorsNameTheLine) {
   const auto parsed = parse_toml("a = 1\nb = = 2\n", "task.toml");
   ASSERT_FALSE(parsed);

@@ -9,6 +9,8 @@ Result<Json> parse_json(std::string_view text, std::string where) {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
     return Error{std::string("not valid JSON at byte ") + std::to_string(error.byte), std::move(where)};
+  } catch (const Json::out_of_range&) {
+    return Error{"not valid JSON: a number is too large", std::move(where)};
   }
 }
 

@@ -132,6 +132,7 @@ void refuse_links_beside(const Fd& folder, const std::string& where) {
 }
 
 Fd open_solution(const fs::path& solution) {
+  if (solution.empty()) refuse(Failure::Kind::kBadInput, "no solution named");
   Fd folder(::open(solution.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.valid()) return folder;
   const std::string reason =

@@ -2,6 +2,7 @@
 #include "cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
 #include <sstream>
 
@@ -217,6 +218,12 @@ Said usage_error(const std::string& text) {
   return {kExitBadInput, "ww: " + text + "\nRun with --help for more information.\n"};
 }
 
+/// A range lets NaN through: every comparison with it is false.
+std::string not_finite(const Options& options) {
+  if (!std::isfinite(options.time_cap_s)) return "--time-cap is not a number of seconds";
+  return std::isfinite(options.time_limit_s) ? "" : "--time-limit is not a number of seconds";
+}
+
 milliseconds to_milliseconds(double value_s) { return milliseconds(static_cast<int64_t>(value_s * 1000)); }
 
 std::variant<Verb, Said> judging_verb(Options& options, const std::string& name) {
@@ -229,6 +236,7 @@ std::variant<Verb, Said> judging_verb(Options& options, const std::string& name)
   judge.compile = name == "profile" || wants("compile");
   judge.compile_max = wants("compile_max");
   judge.eager = name == "profile" || wants("eager") || judge.compile;
+  if (const auto wrong = not_finite(options); !wrong.empty()) return usage_error(wrong);
   judge.reward = reward::kind_from_name(options.reward);
   judge.time_cap = to_milliseconds(options.time_cap_s);
   if (options.config >= 0) judge.config = options.config;
@@ -239,6 +247,7 @@ std::variant<Verb, Said> judging_verb(Options& options, const std::string& name)
 
 std::variant<Verb, Said> optimize_verb(Options& options) {
   OptimizeOptions& optimize = options.optimize;
+  if (const auto wrong = not_finite(options); !wrong.empty()) return usage_error(wrong);
   optimize.time_cap = to_milliseconds(options.time_cap_s);
   optimize.time_limit = seconds(static_cast<int64_t>(options.time_limit_s));
   if (optimize.task.empty() == optimize.resume.empty())

@@ -87,6 +87,29 @@ TEST(Gain, CountsAtTheLowEndOfTheAttacksInterval) {
   EXPECT_FALSE(gains(passing({2.3, 2.25, 2.35}), control)) << "too little to be worth a cheat";
 }
 
+TEST(ThreatModel, NamesAttacksThatExistForEachLayer) {
+  const fs::path docs = WW_DOCS;
+  const std::string page = *read_file(docs / "threat-model.md");
+  const size_t table = page.find("| layer |");
+  ASSERT_NE(table, std::string::npos);
+  const std::string rows = page.substr(table, page.find("\n\n", table) - table);
+  int named = 0;
+  for (size_t end = rows.find('\n'); end != std::string::npos;) {
+    const size_t start = end + 1;
+    end = rows.find('\n', start);
+    const std::string row = rows.substr(start, end - start);
+    const std::string last = row.substr(row.rfind('|', row.size() - 2) + 1);
+    for (size_t tick = last.find('`'); tick != std::string::npos;) {
+      const size_t close = last.find('`', tick + 1);
+      const std::string attack = last.substr(tick + 1, close - tick - 1);
+      EXPECT_TRUE(fs::exists(docs.parent_path() / "tests/attacks" / attack)) << attack;
+      named++;
+      tick = last.find('`', close + 1);
+    }
+  }
+  EXPECT_GT(named, 30);
+}
+
 TEST(JudgingOrder, PutsTwinsBeforeTheAttacksOfTheirTask) {
   const auto entry = [](const char* name, const char* task, bool hostile) {
     CorpusEntry made;

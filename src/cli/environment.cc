@@ -40,12 +40,12 @@ fs::path find_home(const fs::path& programs) {
 
 fs::path find_python(const fs::path& home) {
   const std::string given = variable("WW_PYTHON");
-  return given.empty() ? home / ".venv/bin/python" : fs::path(given);
+  return given.empty() ? home / ".venv/bin/python" : fs::absolute(given);
 }
 
 fs::path find_cache(const fs::path& home) {
   const std::string given = variable("XDG_CACHE_HOME");
-  return given.empty() ? home / ".ww/cache" : fs::path(given) / "warpwright";
+  return given.empty() ? home / ".ww/cache" : fs::absolute(given) / "warpwright";
 }
 
 uint64_t find_cache_limit() {

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/lines.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "report/profile.h"
@@ -110,9 +111,10 @@ int exit_code_of(const verdict::Verdict& verdict) {
   return verdict.outcome() == verdict::Outcome::kNoVerdict ? kExitFault : kExitNotPassed;
 }
 
-Result<Request> parse_request(const std::string& line, const std::string& where, const JudgeOptions& options) {
-  const auto json = parse_json(line, where);
-  if (!json) return json.error();
+Result<Request> parse_request(const Lines::Line& line, const std::string& where, const JudgeOptions& options) {
+  if (line.too_long) return Error{fmt::format("is longer than {} bytes", kLongestLine), where};
+  const auto json = parse_json(line.text, where);
+  if (!json) return line.cut ? Error{"the input ended within it: " + json.error().message, where} : json.error();
   if (!json->is_object()) return Error{"a request is an object with \"task\" and \"solution\"", where};
   Request request{.task = "", .solution = "", .config = options.config, .id = Json()};
   for (const auto& [key, value] : json->items()) {
@@ -138,10 +140,11 @@ int judge_lines(const JudgeOptions& options, const Environment& environment) {
   Stream stream(options, environment);
   int exit_code = kExitPass;
   int number = 0;
-  for (std::string line; std::getline(std::cin, line);) {
+  Lines lines(STDIN_FILENO);
+  while (const auto line = lines.next()) {
     number++;
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const auto request = parse_request(line, fmt::format("line {}", number), options);
+    if (!line->too_long && line->text.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const auto request = parse_request(*line, fmt::format("line {}", number), options);
     const auto verdict = request ? stream.judge(*request) : Result<verdict::Verdict>(request.error());
     if (verdict) {
       print_line(stream.document(*request, *verdict));
@@ -153,7 +156,6 @@ int judge_lines(const JudgeOptions& options, const Environment& environment) {
     print_line(answer);
     exit_code = std::max<int>(exit_code, kExitBadInput);
   }
-  stop_if_interrupted();
   return exit_code;
 }
 

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
 
@@ -7,15 +10,28 @@
 #include "cli/command_line.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
+#include "cli/output.h"
 
 namespace {
 
 using namespace ww;
 
+/// A descriptor that we open must not become stdin or stdout because the caller closed them. Reading ends at once, and
+/// writing fails.
+void occupy_standard_streams() {
+  int fd = 0;
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDONLY);
+  if (fd > STDERR_FILENO) ::close(fd);
+}
+
 int run(const std::vector<std::string>& arguments) {
   const auto parsed = cli::parse_command_line(arguments);
   if (const auto* said = std::get_if<cli::Said>(&parsed)) {
-    std::fputs(said->text.c_str(), said->exit_code == cli::kExitPass ? stdout : stderr);
+    if (said->exit_code == cli::kExitPass) {
+      cli::print(said->text);
+    } else {
+      std::fputs(said->text.c_str(), stderr);
+    }
     return said->exit_code;
   }
   cli::watch_for_interrupt();
@@ -25,6 +41,7 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  occupy_standard_streams();
   try {
     return run({argv + 1, argv + argc});
   } catch (const ww::Fault& fault) {

@@ -16,6 +16,8 @@
 namespace ww::cli {
 namespace {
 
+constexpr std::string_view kScript = "script:";
+
 /// What the run folder keeps, so that --resume needs nothing else.
 Json settings_of(const OptimizeOptions& options, const task::Task& task) {
   return {{"verb", "optimize"},
@@ -40,7 +42,8 @@ Result<OptimizeOptions> stored_options(const agent::RunFolder& run, std::string&
     task_id = settings->at("task").at("id").get<std::string>();
     return options;
   } catch (const Json::exception& error) {
-    return Error{error.what(), (run.path() / "run.json").string()};
+    return Error{fmt::format("is not what optimize writes ({}); start a new run", error.what()),
+                 (run.path() / "run.json").string()};
   }
 }
 
@@ -54,6 +57,14 @@ struct Sitting {
 Result<Sitting> begin(const OptimizeOptions& options, const Environment& environment) {
   auto task = task::load_task(options.task, environment.tasks());
   if (!task) return task.error();
+  // Before anything is made or run: a script that cannot be read is a slip of the command line.
+  if (options.model.starts_with(kScript)) {
+    if (const auto script = read_file(options.model.substr(kScript.size())); !script) return script.error();
+  }
+  std::error_code code;
+  if (!options.run.empty() && fs::exists(options.run, code)) {
+    return Error{"exists already; name a new folder, or go on with it by --resume", options.run.string()};
+  }
   const auto run =
       options.run.empty() ? agent::RunFolder::create("runs", task->name) : agent::RunFolder::create_at(options.run);
   run.write_settings(settings_of(options, *task));

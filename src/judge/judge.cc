@@ -24,7 +24,7 @@ using verdict::Outcome;
 using ProgressObserver = std::function<void(const Progress&)>;
 
 /// Raised whenever what a cached admission or baseline means has changed.
-constexpr int kCacheVersion = 1;
+constexpr int kCacheVersion = 2;
 constexpr milliseconds kOpenLimit{60'000};
 constexpr nanoseconds kCompilerLimit = seconds(120);
 /// A task is not refused for a referee that was slow to start: it gets as long as a check of a big task takes twice.
@@ -252,7 +252,7 @@ Result<verdict::Verdict> Judge::judge(const task::Task& task, const std::filesys
     verdict.weak_task = admission.weak;
     verdict.solution.id = built.solution_id;
     if (const build::Failure* failure = built.failure()) {
-      if (failure->kind == build::Failure::Kind::kBadInput) return Error{failure->text, solution.string()};
+      if (failure->kind == build::Failure::Kind::kBadInput) return Error{failure->text, ""};
       const bool forbidden = failure->kind == build::Failure::Kind::kForbidden;
       fail(verdict, forbidden ? Outcome::kForbidden : Outcome::kBuildError,
            forbidden ? EvidenceKind::kLibrary : EvidenceKind::kCompiler, failure->text);

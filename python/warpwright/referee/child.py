@@ -34,11 +34,7 @@ class Child:
             except MemoryError:
                 reply = {"ok": False, "error": {"kind": "task", "message": "out of memory", "line": None}}
             except Exception as error:  # noqa: BLE001: a fault of ours is reported, with its place
-                place = error.__traceback__
-                while place.tb_next is not None:
-                    place = place.tb_next
-                message = f"{describe(error)} ({os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno})"
-                reply = {"ok": False, "error": {"kind": "fault", "message": message, "line": None}}
+                reply = {"ok": False, "error": _unforeseen(error, request)}
             finally:
                 for fd in fds:
                     os.close(fd)
@@ -170,6 +166,20 @@ class Child:
 
     def flops(self, request, fds):
         return {"flops": flops.count(self.workload(request))}
+
+
+# Until a task is attached it may hold anything: what we did not foresee in it is not judged, and no fault.
+_BEFORE_ADMISSION = ("load", "attach")
+
+
+def _unforeseen(error, request):
+    place = error.__traceback__
+    while place.tb_next is not None:
+        place = place.tb_next
+    message = f"{describe(error)} ({os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno})"
+    if request.get("do") in _BEFORE_ADMISSION:
+        return Refusal("limit", f"unsupported: {message}").to_json()
+    return {"kind": "fault", "message": message, "line": None}
 
 
 def _numbers(workload):

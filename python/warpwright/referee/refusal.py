@@ -28,12 +28,21 @@ def limit(name, message, line=None):
 LONGEST_MESSAGE = 600
 
 
+def printable(text):
+    """Task code chooses texts: neither control characters nor halves of characters leave this process."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
 def describe(error):
-    """"ValueError: text", one line, cut to a readable length."""
-    text = " ".join(str(error).split())
+    """"ValueError: text", one line, cut to a readable length, safe for a terminal."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001: a task's exception may be unable to describe itself
+        text = "(no text)"
+    text = printable(text)
     if len(text) > LONGEST_MESSAGE:
         text = text[:LONGEST_MESSAGE] + " ..."
-    name = type(error).__name__
+    name = printable(type(error).__name__)
     return f"{name}: {text}" if text else name
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import torch
 
-from warpwright.referee.refusal import limit, task_fault
+from warpwright.referee.refusal import limit, printable, task_fault
 
 Leaf = namedtuple("Leaf", "name value")
 
@@ -100,7 +100,7 @@ class Flattener:
 
     def _nest(self, kind, python_type, name, keys, parts):
         labels = keys if keys is not None else range(len(parts))
-        items = [self.add(f"{name}.{label}" if name else str(label), part) for label, part in zip(labels, parts)]
+        items = [self.add(printable(f"{name}.{label}" if name else str(label)), part) for label, part in zip(labels, parts)]
         return Node(kind, python_type, keys=keys, items=items)
 
 
@@ -109,12 +109,16 @@ def spec(name, value):
     if value is None:
         return {"name": name, "dtype": "float32", "shape": [], "none": True}
     if not isinstance(value, torch.Tensor):
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise limit("unsupported_dtype", f"{name} is an integer beyond 64 bits")
         return {"name": name, "dtype": DTYPES[SCALAR_DTYPES[type(value)]], "shape": [], "scalar": True}
     check_supported(name, value)
     return {"name": name, "dtype": DTYPES[value.dtype], "shape": list(value.shape)}
 
 
 def check_supported(name, tensor):
+    if tensor.device.type != "cpu":
+        raise limit("unsupported_device", f"{name} is on device {tensor.device}, not on the CPU")
     if tensor.layout != torch.strided or tensor.is_quantized:
         raise limit("unsupported_layout", f"{name} is not a dense strided tensor")
     if tensor.dtype not in DTYPES:

@@ -20,7 +20,8 @@ class Wire:
         self.socket.close()
 
     def send(self, message):
-        payload = json.dumps(message, separators=(",", ":")).encode()
+        # A lone surrogate, which task code may leave in a name or a constant, is no UTF-8.
+        payload = json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
         self.socket.sendall(struct.pack("<I", len(payload)) + payload)
 
     def receive(self):
