@@ -36,12 +36,16 @@ double reduction_length(const std::vector<task::TensorSpec>& inputs, const task:
 }
 
 /// An honest fp32 kernel may sum serially where torch sums pairwise or in double, so its error may exceed the
-/// reference's by the square root of the length (pitfalls P02); serial sums of 1024 columns were seen at an rms of
-/// 1e-6. Narrower dtypes accumulate in fp32: rounding of the result dominates and length does not enter.
+/// reference's by the square root of the length (pitfalls P02), and for long sums by the length itself, because terms
+/// below half a unit of the sum are lost one by one: serial sums of 1024 exponentials were seen at an rms of 1e-6, of
+/// 50257 at 6e-5. That part ends at a sixth of tf32's unit roundoff, so that one precision step down (an rms of a
+/// quarter of it and more) still shows. Narrower dtypes accumulate in fp32: rounding of the result dominates and length
+/// does not enter.
 TensorError floor_of(task::Precision precision, double length) {
   const double unit = unit_roundoff(precision);
   if (precision != task::Precision::kFp32) return {unit, unit / 2};
-  const double growth = std::max(1.0, std::sqrt(length) / 4);
+  const double longest = unit_roundoff(task::Precision::kTf32) / 6 / (kRmsErrorMultiple * unit);
+  const double growth = std::max({1.0, std::sqrt(length) / 4, std::min(length / 128, longest)});
   return {4 * unit * growth, unit * growth};
 }
 
