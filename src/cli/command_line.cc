@@ -129,6 +129,7 @@ void add_test(CLI::App& app, Options& options) {
   CLI::App* verb = app.add_subcommand("test", "Judge the corpora under tests/ and count");
   verb->add_flag("--attacks", options.test.attacks, "Hostile solutions and their honest twins, all of them");
   verb->add_flag("--cases", options.test.cases, "Tasks and solutions with known verdicts");
+  verb->add_flag("--sandbox", options.test.sandbox, "Attempts to get out of the sandbox");
   verb->add_flag("--quick", options.test.quick, "Cases, and a quick part of the attacks");
   verb->add_option("--filter", options.test.filter, "Only names that match this regular expression")
       ->type_name("REGEX");

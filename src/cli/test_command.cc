@@ -14,6 +14,7 @@
 #include "cli/progress.h"
 #include "cli/test_attacks.h"
 #include "cli/test_cases.h"
+#include "cli/test_sandbox.h"
 
 namespace ww::cli {
 namespace {
@@ -24,9 +25,11 @@ constexpr double kNoVerdictLimit = 0.02;
 struct Work {
   std::vector<CorpusEntry> corpus;  ///< of one pass, in order
   std::vector<Case> cases;
+  std::vector<Probe> probes;
   int passes = 1;
 
-  size_t steps() const { return corpus.size() * static_cast<size_t>(passes) + cases.size(); }
+  bool judges() const { return !corpus.empty() || !cases.empty(); }
+  size_t steps() const { return probes.size() + corpus.size() * static_cast<size_t>(passes) + cases.size(); }
 };
 
 struct Tally {
@@ -34,7 +37,15 @@ struct Tally {
   int accepted = 0, rejected = 0, unexpected = 0;  ///< attacks
   int twins_passed = 0, twins_rejected = 0;
   int no_verdict = 0, judged = 0;
+  int probes = 0, escaped = 0, not_provable = 0;
 
+  void add(const ProbeResult& result) {
+    probes++;
+    escaped += result.wall == Wall::kEscaped;
+    not_provable += result.wall == Wall::kNotProvable;
+    passed += result.wall == Wall::kHeld;
+    failed += is_failure(result.wall);
+  }
   void add(const CorpusResult& result) {
     judged++;
     accepted += result.standing == Standing::kAccepted;
@@ -69,9 +80,15 @@ void apply_filter(const std::regex& filter, std::vector<CorpusEntry>& twins, std
 
 Result<Work> plan(const TestOptions& options, const Environment& environment) {
   const fs::path tests = environment.home / "tests";
-  const bool everything = !options.attacks && !options.cases;
-  Work work{.corpus = {}, .cases = {}, .passes = options.passes};
+  const bool everything = !options.attacks && !options.cases && !options.sandbox;
+  Work work{.corpus = {}, .cases = {}, .probes = {}, .passes = options.passes};
   const std::regex filter(options.filter);
+  if (everything || options.sandbox) {
+    auto probes = read_probes(tests / "sandbox");
+    if (!probes) return probes.error();
+    std::erase_if(*probes, [&](const Probe& probe) { return !std::regex_search(probe.name, filter); });
+    work.probes = std::move(*probes);
+  }
   if (everything || options.attacks) {
     auto twins = read_twins(tests / "honest");
     if (!twins) return twins.error();
@@ -118,6 +135,23 @@ class Screen {
         {});
   }
 
+  void show(const ProbeResult& result) {
+    const Probe& probe = result.probe;
+    if (json_) {
+      return put("", Json{{"kind", "probe"},
+                          {"name", probe.name},
+                          {"tries_to", probe.kind},
+                          {"layer", probe.layer},
+                          {"standing", name(result.wall)},
+                          {"failed", is_failure(result.wall)},
+                          {"note", result.note},
+                          {"seconds", result.seconds}});
+    }
+    put(fmt::format("{:<12} {:<10} {:<34} {:<13} {:5.1f} s  {}\n", name(result.wall), probe.kind, probe.name,
+                    probe.layer, result.seconds, one_line(result.note)),
+        {});
+  }
+
   void show(const CaseResult& result) {
     if (json_) {
       return put("", Json{{"kind", "case"},
@@ -157,7 +191,7 @@ class Screen {
   Progress progress_;
 };
 
-void print_sum(const Tally& tally, bool corpus, bool json) {
+void print_sum(const Tally& tally, const Work& work, bool json) {
   if (json) {
     return print_line({{"kind", "sum"},
                        {"passed", tally.passed},
@@ -167,9 +201,16 @@ void print_sum(const Tally& tally, bool corpus, bool json) {
                        {"attacks_unexpected", tally.unexpected},
                        {"twins_passed", tally.twins_passed},
                        {"twins_rejected", tally.twins_rejected},
-                       {"no_verdict", tally.no_verdict}});
+                       {"no_verdict", tally.no_verdict},
+                       {"probes_tried", tally.probes},
+                       {"probes_escaped", tally.escaped},
+                       {"probes_not_provable", tally.not_provable}});
   }
-  if (corpus) {
+  if (!work.probes.empty()) {
+    print(fmt::format("probes: {} tried, {} escaped, {} not provable here\n", tally.probes, tally.escaped,
+                      tally.not_provable));
+  }
+  if (!work.corpus.empty()) {
     print(fmt::format("attacks: {} accepted, {} rejected, {} rejected for another reason than they may be\n",
                       tally.accepted, tally.rejected, tally.unexpected));
     print(fmt::format("honest twins: {} passed, {} rejected\n", tally.twins_passed, tally.twins_rejected));
@@ -179,20 +220,19 @@ void print_sum(const Tally& tally, bool corpus, bool json) {
   print(fmt::format("{} passed, {} failed\n", tally.passed, tally.failed));
 }
 
-}  // namespace
-
-int run_test(const TestOptions& options, const Environment& environment) {
-  Work work;
-  try {
-    auto planned = plan(options, environment);
-    if (!planned) return refuse(planned.error().text());
-    work = std::move(*planned);
-  } catch (const std::regex_error& error) {
-    return refuse(fmt::format("--filter {}: {}", options.filter, error.what()));
+void try_probes(const Work& work, Screen& screen, Tally& tally) {
+  ProbeRun run;
+  for (const Probe& probe : work.probes) {
+    stop_if_interrupted();
+    screen.begin(probe.name);
+    const ProbeResult result = run.try_out(probe);
+    screen.show(result);
+    tally.add(result);
   }
+}
+
+void judge_work(const Work& work, const Environment& environment, Screen& screen, Tally& tally) {
   judge::Judge judge(environment.judge_settings());
-  Screen screen(work.steps(), options.json);
-  Tally tally;
   for (int pass = 0; pass < work.passes; pass++) {
     CorpusRun run(judge, environment.home, [&](const judge::Progress& progress) {
       stop_if_interrupted();
@@ -214,8 +254,25 @@ int run_test(const TestOptions& options, const Environment& environment) {
     screen.show(result);
     (result.passed ? tally.passed : tally.failed)++;
   }
+}
+
+}  // namespace
+
+int run_test(const TestOptions& options, const Environment& environment) {
+  Work work;
+  try {
+    auto planned = plan(options, environment);
+    if (!planned) return refuse(planned.error().text());
+    work = std::move(*planned);
+  } catch (const std::regex_error& error) {
+    return refuse(fmt::format("--filter {}: {}", options.filter, error.what()));
+  }
+  Screen screen(work.steps(), options.json);
+  Tally tally;
+  if (!work.probes.empty()) try_probes(work, screen, tally);
+  if (work.judges()) judge_work(work, environment, screen, tally);
   if (tally.too_many_without_verdict()) tally.failed += tally.no_verdict;
-  print_sum(tally, !work.corpus.empty(), options.json);
+  print_sum(tally, work, options.json);
   return tally.failed == 0 ? kExitPass : kExitNotPassed;
 }
 

@@ -48,6 +48,7 @@ std::vector<LandlockRule> landlock_rules(const Spec& spec, const Layers& layers)
     rules.push_back({"/", Rights::kRead});
     rules.push_back({"/tmp", Rights::kReadWrite});
     rules.push_back({"/dev/shm", Rights::kReadWrite});
+    for (const Scratch& scratch : spec.scratch) rules.push_back({scratch.inside.string(), Rights::kReadWrite});
   } else {
     rules.push_back({"/proc", Rights::kRead});
   }

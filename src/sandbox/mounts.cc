@@ -16,10 +16,17 @@ namespace {
 using Kind = MountStep::Kind;
 
 constexpr char kAttachPoint[] = "/tmp";  // exists everywhere; covered in the child's own mount namespace only
-constexpr uint64_t kScratchFiles = 1 << 17;
 
-std::string scratch_options(uint64_t bytes) {
-  return "mode=1777,size=" + std::to_string(bytes) + ",nr_inodes=" + std::to_string(kScratchFiles);
+std::string scratch_options(uint64_t bytes, uint32_t files) {
+  return "mode=1777,size=" + std::to_string(bytes) + ",nr_inodes=" + std::to_string(files);
+}
+
+/// As /tmp, but of the one user inside.
+std::string scratch_options(const Scratch& scratch) {
+  const std::string uid = std::to_string(inside_uid());
+  const std::string gid = std::to_string(changes_identity() ? inside_uid() : ::getegid());
+  return "mode=0755,uid=" + uid + ",gid=" + gid + ",size=" + std::to_string(scratch.bytes) +
+         ",nr_inodes=" + std::to_string(scratch.files);
 }
 
 void plan_devices(std::vector<MountStep>& plan) {
@@ -178,8 +185,11 @@ std::vector<MountStep> plan_mounts(const Spec& spec, const Layers& layers) {
     if (spec.limits.scratch_bytes == 0) {
       plan.push_back({Kind::kFolder, "", folder});
     } else {
-      plan.push_back({Kind::kScratch, scratch_options(spec.limits.scratch_bytes), folder});
+      plan.push_back({Kind::kScratch, scratch_options(spec.limits.scratch_bytes, spec.limits.scratch_files), folder});
     }
+  }
+  for (const Scratch& scratch : spec.scratch) {
+    plan.push_back({Kind::kScratch, scratch_options(scratch), scratch.inside.string()});
   }
   plan.push_back({layers.own_proc ? Kind::kProc : Kind::kFolder, "", "/proc"});
   for (const Link& link : spec.links) plan.push_back({Kind::kLink, link.target, link.inside.string()});

@@ -11,6 +11,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <string>
 
 #include "base/fault.h"
 #include "base/interrupt.h"
@@ -21,6 +24,7 @@ namespace {
 
 constexpr nanoseconds kForever = std::chrono::hours(24 * 365);
 constexpr nanoseconds kCpuTick = milliseconds(20);
+constexpr nanoseconds kMemoryTick = milliseconds(50);
 
 /// The kernel's processor-time clock of another process; see clock_getcpuclockid(3).
 nanoseconds process_cpu(pid_t pid) {
@@ -28,6 +32,23 @@ nanoseconds process_cpu(pid_t pid) {
   timespec used;
   if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &used) != 0) return nanoseconds(0);
   return seconds(used.tv_sec) + nanoseconds(used.tv_nsec);
+}
+
+/// Bytes that a process and its descendants have mapped, what they share counted once. Whoever loses its parent becomes
+/// a child of the first process, so that with a pid namespace these are all. A tree that changes meanwhile is seen in
+/// part.
+uint64_t tree_memory(pid_t pid) {
+  const std::string folder = "/proc/" + std::to_string(pid);
+  uint64_t bytes = 0;
+  std::string line;
+  for (std::ifstream rollup(folder + "/smaps_rollup"); std::getline(rollup, line);) {
+    if (line.starts_with("Pss:")) bytes = std::strtoull(line.c_str() + 4, nullptr, 10) << 10;
+  }
+  pid_t child;
+  for (std::ifstream children(folder + "/task/" + std::to_string(pid) + "/children"); children >> child;) {
+    bytes += tree_memory(child);
+  }
+  return bytes;
 }
 
 nanoseconds rusage_cpu(const rusage& usage) {
@@ -140,7 +161,16 @@ nanoseconds Process::State::apply_limits() {
     if (cpu_used() >= limits.cpu) kill_tree(How::kCpuLimit);
     next = std::min(next, time + kCpuTick);
   }
+  if (limits.memory_bytes && !(cgroup && cgroup->accounts_memory())) next = std::min(next, apply_memory_limit(time));
   return next;
+}
+
+nanoseconds Process::State::apply_memory_limit(nanoseconds time) {
+  if (time - memory_looked_at >= kMemoryTick) {
+    memory_looked_at = time;
+    if (tree_memory(pid) > limits.memory_bytes) kill_tree(How::kOutOfMemory);
+  }
+  return memory_looked_at + kMemoryTick;
 }
 
 void Process::State::kill_tree(How reason) {

@@ -20,6 +20,7 @@ struct Process::State {
   bool own_pid_ns = false;
   Limits limits;
   nanoseconds started{};
+  nanoseconds memory_looked_at{};  ///< where no cgroup counts it
   std::unique_ptr<Cgroup> cgroup;  ///< null once it ended
   Capture out, err;
   std::unique_ptr<DenialWatch> denials;  ///< with Spec::denial_fd
@@ -30,6 +31,7 @@ struct Process::State {
   nanoseconds cpu_used() const;
   /// Kills what is over a limit. Returns when to look again.
   nanoseconds apply_limits();
+  nanoseconds apply_memory_limit(nanoseconds time);
   void kill_tree(How reason);
   void abandon() noexcept;
   /// Requires: the process has ended, nobody has reaped it.

@@ -37,6 +37,14 @@ struct Mount {
   bool optional = false;  ///< skipped where the host has no such path; else a Fault
 };
 
+/// An empty folder in memory that programs may write to, with a limit that the kernel keeps (it counts as memory too).
+/// It goes with the process; a descriptor that the program hands out keeps it.
+struct Scratch {
+  fs::path inside;
+  uint64_t bytes = 0;  ///< > 0
+  uint32_t files = 0;  ///< > 0; folders and links count
+};
+
 /// A symbolic link made inside.
 struct Link {
   fs::path inside;
@@ -50,7 +58,8 @@ struct HandedFd {
 };
 
 /// 0 means no limit, except where said otherwise. Memory and tasks concern the whole tree where cgroup_memory and
-/// cgroup_pids are present; else RLIMIT_DATA bounds each process, and RLIMIT_NPROC the user in its namespace.
+/// cgroup_pids are present; else RLIMIT_DATA bounds each process, wait() looks every 50 ms at what the tree has mapped
+/// (not at files in memory that nobody maps), and RLIMIT_NPROC bounds the user in its namespace.
 struct Limits {
   uint64_t memory_bytes = 2ull << 30;  ///< with /tmp and page cache; reaching it kills
   uint32_t tasks = 128;                ///< processes and threads together
@@ -58,6 +67,7 @@ struct Limits {
   milliseconds cpu{0};                 ///< whole tree, checked by wait() every 20 ms; RLIMIT_CPU backs it up
   uint64_t file_bytes = 1ull << 30;    ///< one file
   uint64_t scratch_bytes = 64u << 20;  ///< /tmp and /dev/shm, each; 0: they are read-only
+  uint32_t scratch_files = 1u << 17;   ///< in each of them
   uint64_t output_bytes = 1u << 20;    ///< kept of each captured stream; the rest is read and dropped
   uint32_t open_files = 1024;          ///< 0: as the caller's
 };
@@ -68,6 +78,7 @@ struct Spec {
   std::vector<std::string> argv;      ///< argv[0] is an absolute path inside
   std::vector<std::string> env = {};  ///< "NAME=value"; nothing is inherited
   fs::path work_folder = "/tmp";      ///< inside
+  std::vector<Scratch> scratch = {};  ///< needs mount_ns; before `mounts`, which may lie inside
   std::vector<Mount> mounts = {};     ///< in order: a later one may lie inside an earlier one
   std::vector<Link> links = {};
   Limits limits = {};

@@ -5,14 +5,17 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <set>
 
 #include "base/fault.h"
 #include "base/fd.h"
@@ -77,13 +80,33 @@ scmp_arg_cmp low_bits(unsigned argument, uint64_t mask, uint64_t value) {
 
 scmp_arg_cmp equal_int(unsigned argument, uint64_t value) { return low_bits(argument, kLow32, value & kLow32); }
 
-/// A process that could clear its parent-death signal would outlive us: that is pretended. The kernel looks at the
-/// lower half of the option alone, and libseccomp has no "unequal" for halves: so whatever has another bit set is
-/// allowed.
+/// Allows a call unless the lower half of an argument is one of `values`; the kernel looks at no more, and libseccomp
+/// has no "unequal" for halves. So whatever leaves the tree of their bits is allowed, one rule for each way to leave
+/// it.
+void allow_unless(FilterBuilder& filter, const char* call, unsigned argument, const std::set<uint64_t>& values) {
+  std::set<std::pair<uint64_t, uint64_t>> leaves;  // mask and value
+  for (const uint64_t value : values) {
+    for (uint64_t bit = 1; bit <= kLow32; bit <<= 1) {
+      const uint64_t mask = kLow32 & ~(bit - 1), branch = (value ^ bit) & mask;
+      const bool forbidden =
+          std::any_of(values.begin(), values.end(), [&](uint64_t v) { return (v & mask) == branch; });
+      if (!forbidden) leaves.insert({mask, branch});
+    }
+  }
+  for (const auto& [mask, branch] : leaves) filter.rule(SCMP_ACT_ALLOW, call, low_bits(argument, mask, branch));
+}
+
+/// A process that could clear its parent-death signal would outlive us: that is pretended.
 void add_tools_prctl(FilterBuilder& filter) {
-  static_assert(PR_SET_PDEATHSIG == 1);
   filter.rule(SCMP_ACT_ERRNO(0), "prctl", equal_int(0, PR_SET_PDEATHSIG));
-  for (uint64_t bit = 2; bit <= kLow32; bit <<= 1) filter.rule(SCMP_ACT_ALLOW, "prctl", low_bits(0, bit, bit));
+  allow_unless(filter, "prctl", 0, {PR_SET_PDEATHSIG});
+}
+
+/// Typing into a terminal that was handed over would be a command to whoever reads from it outside.
+void add_tools_ioctl(FilterBuilder& filter) {
+  const std::set<uint64_t> typing = {TIOCSTI, TIOCLINUX};
+  for (const uint64_t request : typing) filter.rule(SCMP_ACT_ERRNO(EPERM), "ioctl", equal_int(1, request));
+  allow_unless(filter, "ioctl", 1, typing);
 }
 
 Filter build_tools_filter() {
@@ -110,6 +133,7 @@ Filter build_tools_filter() {
   filter.rule(SCMP_ACT_ALLOW, "personality", equal_int(0, kLow32));
   filter.rule(SCMP_ACT_ERRNO(EPERM), "personality", SCMP_CMP64(0, SCMP_CMP_NE, kLow32));
   add_tools_prctl(filter);
+  add_tools_ioctl(filter);
   return filter.compile();
 }
 

@@ -18,6 +18,13 @@ namespace {
 void check(const Spec& spec, const Layers& layers) {
   WW_CHECK(!spec.argv.empty() && spec.argv[0].starts_with('/'), "a sandboxed program needs an absolute path");
   WW_CHECK(spec.work_folder.is_absolute(), "a sandboxed program needs an absolute working folder");
+  for (const Scratch& scratch : spec.scratch) {
+    WW_CHECK(scratch.inside.is_absolute() && scratch.bytes > 0 && scratch.files > 0, "scratch space needs its limits");
+    if (!layers.mount_ns) {
+      throw Fault(Fault::Kind::kMissing, "scratch space at " + scratch.inside.string() +
+                                             " needs mount namespaces, which this machine refuses");
+    }
+  }
   for (const Mount& mount : spec.mounts) {
     WW_CHECK(mount.host.is_absolute(), "mounts need absolute host paths");
     WW_CHECK(mount.inside.empty() || mount.inside.is_absolute(), "mounts need absolute inside paths");

@@ -28,7 +28,7 @@ const SyscallList& denied_to_tools() {
 }
 
 const SyscallList& conditional_for_tools() {
-  static const SyscallList list = {"clone", "socket", "socketpair", "personality", "prctl"};
+  static const SyscallList list = {"clone", "socket", "socketpair", "personality", "prctl", "ioctl"};
   return list;
 }
 
