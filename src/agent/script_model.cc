@@ -16,7 +16,7 @@ class ScriptModel : public Model {
 
   std::string name() const override { return name_; }
 
-  Result<Reply> answer(const std::vector<Message>& history, const std::vector<ToolSpec>&) override {
+  Answer answer(const std::vector<Message>& history, const std::vector<ToolSpec>&) override {
     const auto given = static_cast<size_t>(std::count_if(
         history.begin(), history.end(), [](const Message& message) { return message.role == Role::kModel; }));
     if (given >= replies_.size()) return Error{"the script has no further reply", name_};
