@@ -45,7 +45,9 @@ class LoopTest : public ::testing::Test {
     }
     auto episode = Episode::open(episode_path());
     EXPECT_TRUE(episode.ok()) << episode.error().text();
-    return run_episode(*episode, **model, tools, settings);
+    auto end = run_episode(*episode, **model, tools, settings);
+    EXPECT_TRUE(end.ok());
+    return *end;
   }
 
   /// Events without what differs from one sitting to the next.
@@ -138,7 +140,7 @@ TEST_F(LoopTest, AnInterruptBetweenToolCallsKeepsWhatWasDone) {
   std::atomic<bool> interrupted = false;
   LoopSettings settings;
   settings.interrupted = &interrupted;
-  settings.on_event = [&](const Json& event) { interrupted = interrupted || event["event"] == "tool"; };
+  settings.on_event = [&](const Json& event, const Spend&) { interrupted = interrupted || event["event"] == "tool"; };
   EXPECT_EQ(ending(play(settings)), "interrupted");
   EXPECT_EQ(ending(play()), "finished");
   EXPECT_EQ(workshop_.judgings, 3);

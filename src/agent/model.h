@@ -59,7 +59,9 @@ struct Message {
   std::string reasoning = {};        ///< kModel only: Reply::reasoning
   std::string echo = {};             ///< kModel only: Reply::echo
   ToolCall call = {};                ///< kTool only: the call that this answers
-  std::string data = {};             ///< kTool only: the result as JSON text, for models that read numbers
+  /// kTool: the result as JSON text, for models that read numbers. The first message after a compaction:
+  /// {"replies": N}, how many replies came before it.
+  std::string data = {};
 };
 
 struct ToolSpec {

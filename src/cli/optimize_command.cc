@@ -138,8 +138,7 @@ int show_finished(const agent::RunFolder& run, bool json) {
 
 Result<agent::Optimized> optimize(const Sitting& sitting, const Environment& environment, Progress& progress,
                                   Report& report) {
-  judge::Judge judge(environment.judge_settings());
-  agent::JudgeWorkshop workshop(judge, sitting.task,
+  agent::JudgeWorkshop workshop(sitting.task,
                                 {.judge = environment.judge_settings(),
                                  .interrupted = &interrupted(),
                                  .on_progress = [&](const judge::Progress& each) { progress.show(each); }});
