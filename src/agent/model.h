@@ -19,7 +19,8 @@ struct ToolCall {
   std::string arguments;
 };
 
-/// What one reply took, over all tries. `cached` is part of `input`. Zero where the endpoint does not say.
+/// What one reply took, with tries that gave nothing where the endpoint counted them. `cached` is part of `input`. Zero
+/// where the endpoint does not say.
 struct Usage {
   int64_t input = 0;   ///< tokens
   int64_t cached = 0;  ///< tokens
