@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "agent/open_model.h"
+#include "cli/budget.h"
 #include "cli/exit_code.h"
 #include "task/nearest_name.h"
 
@@ -51,7 +52,7 @@ struct Options {
   EpisodesOptions episodes;
   TestOptions test;
   std::vector<std::string> baselines = {"eager"};
-  std::string reward, device = "cpu";
+  std::string reward, budget, device = "cpu";
   double time_cap_s = 2, time_limit_s = 3600;
   int config = -1;
   bool yes = false;
@@ -114,6 +115,17 @@ void add_optimize(CLI::App& app, Options& options) {
   verb->add_option("--time-limit", options.time_limit_s, "Most seconds for the agent")
       ->type_name("SECONDS")
       ->check(unshown(CLI::Range(1.0, 1e7)))
+      ->capture_default_str();
+  verb->add_option("--budget", options.budget, "Most of each sample: turns=N,tokens=N,time=SECONDS,cost=USD, any of them")
+      ->type_name("LIMITS");
+  verb->add_option("--context", options.optimize.context_tokens, "Most tokens that the model is shown; 0: no limit")
+      ->type_name("TOKENS")
+      ->check(unshown(CLI::Range(int64_t{0}, int64_t{100'000'000})))
+      ->capture_default_str();
+  verb->add_flag("--compact", options.optimize.compact, "Where the context is full, go on once from a summary");
+  verb->add_option("--samples", options.optimize.samples, "Episodes beside each other; the best attempt of all wins")
+      ->type_name("N")
+      ->check(unshown(CLI::Range(1, 64)))
       ->capture_default_str();
   add_time_cap(verb, options);
   verb->add_option("--run", options.optimize.run, "The run folder to make (default: runs/TASK-xxxx)")
@@ -250,6 +262,7 @@ std::variant<Verb, Said> optimize_verb(Options& options) {
   if (const auto wrong = not_finite(options); !wrong.empty()) return usage_error(wrong);
   optimize.time_cap = to_milliseconds(options.time_cap_s);
   optimize.time_limit = seconds(static_cast<int64_t>(options.time_limit_s));
+  if (auto sound = apply_budget(options.budget, optimize); !sound) return usage_error("--budget " + sound.error().text());
   if (optimize.task.empty() == optimize.resume.empty())
     return usage_error("optimize needs either a TASK or --resume RUN");
   if (!agent::is_model_name(optimize.model)) {

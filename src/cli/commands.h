@@ -55,6 +55,11 @@ struct OptimizeOptions {
   std::string model = "builtin";
   int turns = 200;
   seconds time_limit{3600};
+  int64_t tokens = 0;                ///< of all requests and replies; 0: no limit
+  double cost_usd = 0;               ///< 0: no limit
+  int64_t context_tokens = 131'072;  ///< 0: no limit
+  bool compact = false;
+  int samples = 1;
   milliseconds time_cap{2000};
   std::filesystem::path run;     ///< "": runs/TASK-xxxx
   std::filesystem::path resume;  ///< a run folder to go on with; then nothing but json counts

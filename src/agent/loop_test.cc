@@ -178,49 +178,6 @@ TEST_F(LoopTest, AFileThatIsNoEpisodeIsRefusedByLine) {
   EXPECT_THAT(Episode::open(episode_path()).error().text(), HasSubstr("episode.jsonl:2"));
 }
 
-class ToolsTest : public ::testing::Test {
- protected:
-  ToolResult call(const std::string& tool, const std::string& arguments) {
-    return tools_.call({.id = "c", .tool = tool, .arguments = arguments}, 1);
-  }
-
-  TemporaryFolder folder_{"ww-tools-test"};
-  FakeWorkshop workshop_;
-  Tools tools_{folder_.path() / "workspace", folder_.path() / "attempts", workshop_};
-};
-
-TEST_F(ToolsTest, MalformedCallsAreAnsweredAndNotThrown) {
-  EXPECT_THAT(call("write", "{\"path\": ").text, HasSubstr("not valid JSON"));
-  EXPECT_THAT(call("write", "[]").text, HasSubstr("must be a JSON object"));
-  EXPECT_THAT(call("write", R"({"path":"a"})").text, HasSubstr("\"text\" is missing"));
-  EXPECT_THAT(call("write", R"({"path":3,"text":"x"})").text, HasSubstr("must be text"));
-  EXPECT_THAT(call("profile", R"({"config":-1})").text, HasSubstr("from 0"));
-  EXPECT_THAT(call("profile", R"({"configs":1})").text, HasSubstr("unknown argument \"configs\""));
-  EXPECT_THAT(call("shell", "{}").text, HasSubstr("no tool \"shell\""));
-}
-
-TEST_F(ToolsTest, PathsStayInTheWorkspace) {
-  for (const char* path : {"../x", "/etc/x", "", ".", "a/../../x", "kernels/"}) {
-    EXPECT_THAT(call("write", Json{{"path", path}, {"text", "x"}}.dump()).text, HasSubstr("inside the workspace"))
-        << path;
-  }
-  call("write", R"({"path":"a","text":"x"})");
-  EXPECT_THAT(call("write", R"({"path":"a/b","text":"x"})").text, HasSubstr("is a file"));
-}
-
-TEST_F(ToolsTest, WhatIsWrittenIsRead) {
-  call("write", R"({"path":"kernels/a.cpp","text":"int x;"})");
-  EXPECT_EQ(call("read", R"({"path":"kernels/a.cpp"})").text, "int x;");
-  call("write", R"({"path":"kernels/a.cpp","text":""})");
-  EXPECT_THAT(call("read", R"({"path":"kernels/a.cpp"})").text, HasSubstr("error: kernels/a.cpp"));
-}
-
-TEST_F(ToolsTest, AVerdictIsShownWithItsSpeedUps) {
-  call("write", R"({"path":"kernels/solution.cpp","text":"speed=2.5"})");
-  const ToolResult result = call("profile", R"({"compile":true})");
-  EXPECT_THAT(result.text, HasSubstr("pass  2.50x eager [2.45, 2.55]  2.00x compile [1.96, 2.04]"));
-}
-
 TEST(ScriptModel, RefusesABadLineByItsNumber) {
   TemporaryFolder folder("ww-script-test");
   const fs::path path = folder.path() / "s.jsonl";
