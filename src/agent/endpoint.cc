@@ -207,7 +207,8 @@ Result<Endpoint> make_endpoint(const std::string& spec, const EndpointOptions& o
   if (!key) return key.error();
   Endpoint endpoint{.format = service->format, .url = std::move(*url)};
   if (auto filled = fill_headers(endpoint, *key, options, variables); !filled) return filled.error();
-  endpoint.client = {.limits = options.limits, .proxy = options.proxy, .ca_file = options.ca_file};
+  endpoint.client = {
+      .limits = options.limits, .proxy = options.proxy, .ca_file = options.ca_file, .stop = options.stop};
   endpoint.sampling = {.model = spec.substr(service->prefix.size()),
                        .temperature = options.temperature,
                        .max_tokens = options.max_tokens,

@@ -4,6 +4,7 @@
 // an environment variable or a file only, and stay within this struct and the requests.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -43,6 +44,7 @@ struct EndpointOptions {
   std::optional<Prices> prices = {};
   net::TimeLimits limits = {};
   net::RetryPolicy retry = {};
+  const std::atomic<bool>* stop = nullptr;  ///< ends requests and waits, besides base/interrupt.h; may be null
 };
 
 /// Looks a variable of the environment up.

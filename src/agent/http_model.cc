@@ -50,7 +50,7 @@ class Incoming {
     if (form_ == Form::kStream) parser_.finish(taker());
     if (form_ == Form::kStream && (events_ > 0 || parser_.comments() > 0 || body_.starts_with("data:"))) {
       Draft draft = reader_->take_draft();
-      if (too_long_) draft.error = WireError{Failure::kOther, "an event of the stream is over 32 MiB"};
+      if (too_long_) draft.error = WireError{Failure::kOther, "an event of the stream is over 8 MiB"};
       return draft;
     }
     if (too_long_) return Draft{.error = WireError{Failure::kOther, "the response is over 64 MiB"}};

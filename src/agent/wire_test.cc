@@ -7,6 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <random>
+
 #include "agent/arguments.h"
 #include "base/json.h"
 
@@ -570,6 +573,45 @@ TEST(AnthropicRequest, SendsThinkingBackAndAnswersCallsInOneMessage) {
       R"([{"type":"thinking","thinking":"so","signature":"sig"},{"type":"tool_use","id":"c","name":"build","input":{}}])");
   EXPECT_EQ(messages[8]["content"].dump(),
             R"([{"type":"tool_result","tool_use_id":"c","content":"built","cache_control":{"type":"ephemeral"}}])");
+}
+
+/// Whatever JSON comes, it is read to some end: no exception, no crash.
+TEST(Wire, ReadsAnyJsonToSomeEnd) {
+  std::mt19937 random(1);
+  const auto below = [&](size_t bound) { return random() % bound; };
+  const std::vector<std::string> seeds = {
+      kStart,
+      open_block(0, kWrite),
+      block_delta(0, kInputA),
+      reason("tool_use"),
+      chunk(R"({"reasoning_details":[{"a":1}],"content":[{"text":"a"}]})"),
+      R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c","extra_content":{"a":1},"function":{"name":"n","arguments":"{}"}}]},"token_ids":[1],"logprobs":{"content":[{"logprob":-1}]}}],"usage":{"prompt_tokens":1,"prompt_tokens_details":{"cached_tokens":1}}})",
+      R"({"error":{"message":"m","type":"t","code":1,"metadata":{"raw":"r"}}})",
+      R"({"content":[{"type":"tool_use","input":{"a":1}},{"type":"thinking","thinking":"x"}],"stop_reason":"refusal"})"};
+  const std::vector<Json> values = {nullptr,          true,      -1, 1.5, "", "x", Json::array(), Json::object(),
+                                    Json::array({1}), {{"a", 1}}};
+  const std::function<void(Json&)> disturb = [&](Json& json) {
+    if (!json.is_structured() || json.empty() || below(4) == 0) {
+      json = values[below(values.size())];
+      return;
+    }
+    disturb(*std::next(json.begin(), static_cast<std::ptrdiff_t>(below(json.size()))));
+  };
+  for (int round = 0; round < 4000; round++) {
+    const auto wire = round % 2 == 0 ? make_openai_wire() : make_anthropic_wire();
+    const auto reader = wire->reader();
+    for (int event = 0; event < 4; event++) {
+      Json json = parse_own_json(seeds[below(seeds.size())]);
+      disturb(json);
+      if (round % 8 < 2) reader->take_body(json);
+      reader->take_event({"", json.dump()});
+    }
+    Draft draft = reader->take_draft();
+    Message back{.role = Role::kModel, .text = draft.text, .reasoning = draft.reasoning, .echo = draft.echo};
+    for (const DraftCall& call : draft.calls) back.calls.push_back({call.id, call.tool, call.arguments});
+    wire->request({back}, tools(), {.model = "m"}, {});
+    shown(settle(std::move(draft), {tools(), 7, false}));
+  }
 }
 
 TEST(Arguments, ForeignJsonIsNotFollowedIntoTheDepth) {

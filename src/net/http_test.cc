@@ -4,10 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <stdexcept>
 
+#include "base/child.h"
 #include "base/fault.h"
+#include "base/files.h"
 #include "net/test_server.h"
 
 namespace ww::net {
@@ -127,6 +131,46 @@ TEST(Http, AStopEndsARequestAndAnInterruptIsAFault) {
   } catch (const Fault& fault) {
     EXPECT_EQ(fault.kind(), Fault::Kind::kInterrupted);
   }
+}
+
+/// Answers two connections over TLS with the certificate in `folder` and ends.
+constexpr const char* kTlsServer = R"(
+import socket, ssl, sys
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.load_cert_chain(sys.argv[1] + '/cert.pem', sys.argv[1] + '/key.pem')
+listener = socket.create_server(('127.0.0.1', 0))
+listener.settimeout(20)
+print(listener.getsockname()[1], flush=True)
+for _ in range(2):
+    connection = listener.accept()[0]
+    connection.settimeout(20)
+    try:
+        with context.wrap_socket(connection, server_side=True) as secure:
+            secure.recv(65536)
+            secure.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nsafe')
+    except OSError:
+        pass
+)";
+
+TEST(Http, OnlyATrustedCertificateIsTalkedTo) {
+  const TemporaryFolder folder("ww-tls");
+  const std::string path = folder.path();
+  const auto made = run_child({"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                               "-nodes", "-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1",
+                               "-keyout", path + "/key.pem", "-out", path + "/cert.pem"},
+                              milliseconds(20'000));
+  ASSERT_EQ(made.exit_code, 0) << made.errors;
+  write_file(folder.path() / "server.py", kTlsServer);
+  const std::string command = "exec python3 " + path + "/server.py " + path;
+  const std::unique_ptr<FILE, int (*)(FILE*)> server(::popen(command.c_str(), "r"), &::pclose);
+  ASSERT_TRUE(server);
+  int port = 0;
+  ASSERT_EQ(std::fscanf(server.get(), "%d", &port), 1);
+  const std::string url = "https://127.0.0.1:" + std::to_string(port) + "/";
+  EXPECT_EQ(post(url).exchange.end, HttpEnd::kDistrust);
+  const Got got = post(url, {.ca_file = folder.path() / "cert.pem"});
+  EXPECT_EQ(got.exchange.end, HttpEnd::kDone) << got.exchange.message;
+  EXPECT_EQ(got.body, "safe");
 }
 
 TEST(Http, ARequestThatCannotBeSentIsRefused) {

@@ -19,7 +19,7 @@ struct SseEvent {
 
 class SseParser {
  public:
-  static constexpr size_t kEventLimit = 32u << 20;  ///< bytes of one event; far over any honest one
+  static constexpr size_t kEventLimit = 8u << 20;  ///< bytes of one event; far over any honest one
 
   /// Calls `take` for each event that these bytes complete. Returns false once an event is over the limit: the rest
   /// of the stream is then not looked at.
