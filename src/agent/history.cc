@@ -9,7 +9,7 @@
 namespace ww::agent {
 namespace {
 
-constexpr size_t kMessageBytes = 12;             // role and separators, as chat templates write them
+constexpr size_t kMessageBytes = 12;               // role and separators, as chat templates write them
 constexpr double kLeastRatio = 1, kMostRatio = 8;  // bytes a token; beyond them a report counts something else
 
 std::string text_of(const Json& event, const char* key) { return event.value(key, std::string()); }
@@ -59,7 +59,8 @@ void History::take_usage(const Json& usage) {
 }
 
 int64_t History::tokens() const {
-  return counted_tokens_ + static_cast<int64_t>(std::ceil(static_cast<double>(bytes_ - counted_bytes_) / bytes_per_token_));
+  return counted_tokens_ +
+         static_cast<int64_t>(std::ceil(static_cast<double>(bytes_ - counted_bytes_) / bytes_per_token_));
 }
 
 void History::take(const Json& event) {
@@ -70,7 +71,10 @@ void History::take(const Json& event) {
   } else if (kind == "reply") {
     take_reply(event);
   } else if (kind == "tool") {
-    add({.role = Role::kTool, .text = event.at("text"), .call = std::move(open_.front()), .data = event.at("data").dump()});
+    add({.role = Role::kTool,
+         .text = event.at("text"),
+         .call = std::move(open_.front()),
+         .data = event.at("data").dump()});
     open_.pop_front();
   } else if (kind == "notice") {
     add({.role = Role::kUser, .text = event.at("text")});

@@ -36,8 +36,8 @@ class History {
   size_t overhead_bytes_;
   std::string prompt_;
   std::vector<Message> messages_;
-  std::deque<ToolCall> open_;  ///< calls of the last reply that have no result yet
-  size_t bytes_;               ///< of all messages and the overhead
+  std::deque<ToolCall> open_;   ///< calls of the last reply that have no result yet
+  size_t bytes_;                ///< of all messages and the overhead
   int64_t counted_tokens_ = 0;  ///< reported, for the first counted_bytes_
   size_t counted_bytes_ = 0;
   double bytes_per_token_ = 3.2;  ///< C++ and prose; corrected by what is reported

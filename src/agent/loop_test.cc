@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "agent/loop.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +8,6 @@
 
 #include "agent/episode.h"
 #include "agent/fake_workshop.h"
-#include "agent/loop.h"
 #include "agent/script_model.h"
 #include "agent/tools.h"
 #include "base/files.h"

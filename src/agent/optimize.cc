@@ -198,7 +198,7 @@ class Optimization {
     auto order = ranked(optimized_.tried);
     if (order.empty()) optimized_.no_winner = why_no_attempt(optimized_.tried, optimized_.ends);
     order.resize(std::min(order.size(), static_cast<size_t>(settings_.confirmations)));
-    if (!order.empty()) workshop_.start_afresh();
+    if (!order.empty() && settings_.confirm_afresh) workshop_.start_afresh();
     for (const Attempt* attempt : order) {
       enter(fmt::format("judging \"{}\" again", attempt->name));
       const auto verdict = workshop_.judge(attempt->folder, {.compile = true, .time_cap = settings_.confirm_cap});

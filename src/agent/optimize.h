@@ -28,6 +28,7 @@ struct OptimizeSettings {
   int samples = 1;                 ///< episodes beside each other
   milliseconds confirm_cap{2000};  ///< of the confirming judging of one workload
   int confirmations = 3;           ///< attempts that are judged again before giving up
+  bool confirm_afresh = true;      ///< by processes started anew: not worth their start where the writer is ours
 };
 
 /// One verdict of an episode.

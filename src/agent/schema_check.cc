@@ -45,7 +45,8 @@ Status check_object(const Json& object, const Json& schema, const std::string& p
     if (properties.contains(key)) continue;
     std::vector<std::string> known;
     for (const auto& [name, unused] : properties.items()) known.push_back(name);
-    const std::string takes = known.empty() ? "this tool takes none" : fmt::format("there are {}", fmt::join(known, ", "));
+    const std::string takes =
+        known.empty() ? "this tool takes none" : fmt::format("there are {}", fmt::join(known, ", "));
     return Error{fmt::format("unknown {}; {}", quoted(prefix + key), takes), ""};
   }
   for (const Json& key : schema.value("required", Json::array())) {
@@ -75,7 +76,8 @@ Status check(const Json& value, const Json& schema, const std::string& path) {
   const bool below = schema.contains("minimum") && value.get<double>() < schema["minimum"].get<double>();
   const bool above = schema.contains("maximum") && value.get<double>() > schema["maximum"].get<double>();
   if (below || above) return Error{fmt::format("{} must be {}", quoted(path), range_in_words(schema)), ""};
-  if (schema.contains("enum") && std::find(schema["enum"].begin(), schema["enum"].end(), value) == schema["enum"].end()) {
+  if (schema.contains("enum") &&
+      std::find(schema["enum"].begin(), schema["enum"].end(), value) == schema["enum"].end()) {
     std::vector<std::string> choices;
     for (const Json& choice : schema["enum"]) choices.push_back(choice.dump());
     return Error{fmt::format("{} must be one of {}", quoted(path), fmt::join(choices, ", ")), ""};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Arguments of a tool call against the tool's JSON schema: the part of JSON schema that our tools use (type, properties,
-// required, additionalProperties, items, enum, minimum, maximum, minItems).
+// Arguments of a tool call against the tool's JSON schema: the part of JSON schema that our tools use (type,
+// properties, required, additionalProperties, items, enum, minimum, maximum, minItems).
 #pragma once
 
 #include "base/json_fwd.h"

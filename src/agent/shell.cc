@@ -122,7 +122,6 @@ Shell::~Shell() = default;
 void Shell::start() {
   auto [host, inside] = socket_pair();
   Pipe output = make_pipe();
-  sandbox::lend(settings_.workspace);
   sandbox::Spec spec;
   sandbox::add_system(spec);
   const bool moved = sandbox::probe().has("mount_ns");
@@ -130,14 +129,16 @@ void Shell::start() {
   spec.argv = {"/bin/bash", "--noprofile", "--norc", "-c", kDriver};
   spec.env = {"PATH=/usr/local/cuda/bin:/usr/bin:/bin", "HOME=/tmp", "LC_ALL=C.UTF-8", "TERM=dumb"};
   spec.env.insert(spec.env.end(), settings_.environment.begin(), settings_.environment.end());
-  spec.mounts.push_back({.host = fs::absolute(settings_.workspace), .inside = workspace, .access = sandbox::Access::kReadWrite});
+  spec.mounts.push_back(
+      {.host = fs::absolute(settings_.workspace), .inside = workspace, .access = sandbox::Access::kReadWrite});
   spec.mounts.insert(spec.mounts.end(), settings_.mounts.begin(), settings_.mounts.end());
   spec.work_folder = workspace;
   spec.limits.memory_bytes = kMemoryBytes;
   spec.limits.scratch_bytes = kScratchBytes;
   spec.limits.tasks = kTasks;
   spec.limits.wall = milliseconds(0);
-  spec.descriptors = {{output.write.get(), 1}, {output.write.get(), 2}, {inside.get(), kCommands}, {inside.get(), kStatus}};
+  spec.descriptors = {
+      {output.write.get(), 1}, {output.write.get(), 2}, {inside.get(), kCommands}, {inside.get(), kStatus}};
   sandbox::Process process = sandbox::start(spec);
   if (::fcntl(output.read.get(), F_SETFL, O_NONBLOCK) != 0) throw_errno("fcntl");
   state_ = std::make_unique<State>(State{std::move(process), std::move(host), std::move(output.read)});

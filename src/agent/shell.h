@@ -17,10 +17,10 @@
 namespace ww::agent {
 
 struct ShellSettings {
-  std::filesystem::path workspace;           ///< of the host; /workspace inside
-  std::vector<sandbox::Mount> mounts = {};   ///< headers, playbooks
-  std::vector<std::string> environment = {}; ///< "NAME=value"
-  size_t output_limit = 30'000;              ///< bytes kept of a command's output
+  std::filesystem::path workspace;            ///< of the host, lent (sandbox.h); /workspace inside
+  std::vector<sandbox::Mount> mounts = {};    ///< headers, playbooks
+  std::vector<std::string> environment = {};  ///< "NAME=value"
+  size_t output_limit = 30'000;               ///< bytes kept of a command's output
 };
 
 struct CommandEnd {

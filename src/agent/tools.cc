@@ -275,12 +275,9 @@ ToolResult Tools::grep(const Json& arguments, int) {
                "-e",           arguments.at("pattern").get<std::string>(),
                "--",           path};
   spec.env = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"};
-  spec.mounts = {{.host = fs::absolute(workspace_.folder()), .inside = "/workspace"}};
-  spec.work_folder = "/workspace";
-  if (!sandbox::probe().has("mount_ns")) {
-    spec.mounts[0].inside.clear();
-    spec.work_folder = spec.mounts[0].host;
-  }
+  const fs::path folder = fs::absolute(workspace_.folder());
+  spec.work_folder = sandbox::probe().has("mount_ns") ? fs::path("/workspace") : folder;
+  spec.mounts.push_back({.host = folder, .inside = spec.work_folder});
   spec.limits.wall = kGrepLimit;
   if (arguments.at("pattern").get<std::string>().find('\0') != std::string::npos)
     return refuse("a pattern holds no NUL");

@@ -142,7 +142,8 @@ TEST_F(ToolsTest, TheShellLivesOnBetweenCalls) {
 TEST_F(ToolsTest, TheShellReachesNothingButTheWorkspace) {
   write_file(folder_.path() / "secret", "key");
   EXPECT_THAT(bash("cat " + (folder_.path() / "secret").string()).text, HasSubstr("No such file"));
-  EXPECT_THAT(bash("ls /sys/class/net /proc/1/root/root; exec 9<>/dev/tcp/127.0.0.1/22").text, HasSubstr("(exit code 1)"));
+  EXPECT_THAT(bash("ls /sys/class/net /proc/1/root/root; exec 9<>/dev/tcp/127.0.0.1/22").text,
+              HasSubstr("(exit code 1)"));
   EXPECT_EQ(bash("cat; echo done").text, "done\n");
 }
 
@@ -179,7 +180,8 @@ TEST_F(ToolsTest, AToolWritesWhatTheShellWroteAndTheOtherWayRound) {
 
 TEST_F(ToolsTest, BackgroundJobsAreShownAndEnded) {
   EXPECT_THAT(call("bash_output", R"({"job":1})").text, HasSubstr("no job 1"));
-  EXPECT_THAT(call("bash", R"({"command":"echo it\\'s on; exec sleep 60","background":true})").text, HasSubstr("job 1 runs"));
+  EXPECT_THAT(call("bash", R"({"command":"echo it\\'s on; exec sleep 60","background":true})").text,
+              HasSubstr("job 1 runs"));
   std::string seen;
   for (int i = 0; i < 1000 && seen.find("it's on") == std::string::npos; i++) {
     bash("sleep 0.01");

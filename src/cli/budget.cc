@@ -32,7 +32,10 @@ Status apply_budget(const std::string& text, OptimizeOptions& options) {
       return Error{"is no part of a budget; there are turns=N, tokens=N, time=SECONDS, cost=USD", part};
     }
     const auto value = amount(equals == std::string::npos ? "" : part.substr(equals + 1), key == "cost" ? 0.0001 : 1,
-                              key == "turns" ? 100'000 : key == "cost" ? 1e6 : key == "time" ? 1e7 : 1e12);
+                              key == "turns"  ? 100'000
+                              : key == "cost" ? 1e6
+                              : key == "time" ? 1e7
+                                              : 1e12);
     if (!value) return Error{value.error().message, part};
     if (whole && *value != std::floor(*value)) return Error{"must be a whole number", part};
     if (key == "turns") options.turns = static_cast<int>(*value);

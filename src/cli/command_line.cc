@@ -116,7 +116,8 @@ void add_optimize(CLI::App& app, Options& options) {
       ->type_name("SECONDS")
       ->check(unshown(CLI::Range(1.0, 1e7)))
       ->capture_default_str();
-  verb->add_option("--budget", options.budget, "Most of each sample: turns=N,tokens=N,time=SECONDS,cost=USD, any of them")
+  verb->add_option("--budget", options.budget,
+                   "Most of each sample: turns=N,tokens=N,time=SECONDS,cost=USD, any of them")
       ->type_name("LIMITS");
   verb->add_option("--context", options.optimize.context_tokens, "Most tokens that the model is shown; 0: no limit")
       ->type_name("TOKENS")
@@ -262,7 +263,8 @@ std::variant<Verb, Said> optimize_verb(Options& options) {
   if (const auto wrong = not_finite(options); !wrong.empty()) return usage_error(wrong);
   optimize.time_cap = to_milliseconds(options.time_cap_s);
   optimize.time_limit = seconds(static_cast<int64_t>(options.time_limit_s));
-  if (auto sound = apply_budget(options.budget, optimize); !sound) return usage_error("--budget " + sound.error().text());
+  if (auto sound = apply_budget(options.budget, optimize); !sound)
+    return usage_error("--budget " + sound.error().text());
   if (optimize.task.empty() == optimize.resume.empty())
     return usage_error("optimize needs either a TASK or --resume RUN");
   if (!agent::is_model_name(optimize.model)) {

@@ -152,7 +152,8 @@ std::string standing_text(const agent::Standing& standing) {
   std::string text = standing.samples > 1 ? fmt::format("sample {}/{} · ", standing.sample + 1, standing.samples) : "";
   text += fmt::format("turn {}", spend.turns);
   if (standing.best > 0) text += fmt::format(" · best {:.2f}x", standing.best);
-  if (spend.input_tokens > 0) text += fmt::format(" · {}k tokens", (spend.input_tokens + spend.output_tokens + 500) / 1000);
+  if (spend.input_tokens > 0)
+    text += fmt::format(" · {}k tokens", (spend.input_tokens + spend.output_tokens + 500) / 1000);
   if (spend.cost_usd > 0) text += fmt::format(" · ${:.2f}", spend.cost_usd);
   return standing.name.empty() ? text : text + " · " + standing.name;
 }
@@ -166,7 +167,8 @@ agent::OptimizeSettings settings_for(const OptimizeOptions& options) {
                      .cost_usd = options.cost_usd},
           .compact = options.compact,
           .samples = options.samples,
-          .confirm_cap = options.time_cap};
+          .confirm_cap = options.time_cap,
+          .confirm_afresh = options.model != "builtin"};
 }
 
 Result<agent::Optimized> optimize(const Sitting& sitting, const Environment& environment, Progress& progress,
@@ -182,8 +184,7 @@ Result<agent::Optimized> optimize(const Sitting& sitting, const Environment& env
   return agent::optimize(
       workshop, sitting.task, sitting.run,
       [&] { return agent::open_model(sitting.options.model, sitting.task.name, workshop); },
-      settings_for(sitting.options), &interrupted(),
-      observer);
+      settings_for(sitting.options), &interrupted(), observer);
 }
 
 }  // namespace
