@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An episode whose process is killed at moments drawn at random, over and over, goes on each time and ends as if nothing
-// had happened. Repeat it with --gtest_repeat=20 for two hundred kills.
+// An episode whose process is killed at moments drawn at random, over and over, goes on each time and ends as if
+// nothing had happened. Repeat it with --gtest_repeat=20 for two hundred kills.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -121,7 +121,8 @@ TEST_F(KillTest, AnEpisodeThatIsKilledAgainAndAgainLosesNothingThatWasSaid) {
   }
   EXPECT_EQ(play(killed, -1).ending, Ending::kFinished);
   EXPECT_EQ(comparable(killed), expected);
-  EXPECT_EQ(*read_file(killed / "workspace/kernels/solution.cpp"), *read_file(whole / "workspace/kernels/solution.cpp"));
+  EXPECT_EQ(*read_file(killed / "workspace/kernels/solution.cpp"),
+            *read_file(whole / "workspace/kernels/solution.cpp"));
 }
 
 }  // namespace

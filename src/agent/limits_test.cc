@@ -185,7 +185,9 @@ TEST(History, TheTokenCountFollowsWhatIsReported) {
   History history(1000);
   history.take(start_event(std::string(9000, 'x')));
   EXPECT_NEAR(static_cast<double>(history.tokens()), 10'000 / 3.2, 50);
-  history.take({{"event", "reply"}, {"text", ""}, {"calls", {{{"id", "c"}, {"tool", "read"}, {"arguments", "{}"}}}},
+  history.take({{"event", "reply"},
+                {"text", ""},
+                {"calls", {{{"id", "c"}, {"tool", "read"}, {"arguments", "{}"}}}},
                 {"usage", {{"input", 4990}, {"output", 10}}}});
   EXPECT_EQ(history.tokens(), 5000);
   history.take({{"event", "tool"}, {"text", std::string(2000, 'x')}, {"data", Json::object()}});

@@ -140,7 +140,10 @@ class Sitting {
     if (what == "reply") take_reply(event);
     if (what == "tool") take_result(event);
     if (what == "notice") told_ = true;
-    if (what == "compact") compacted_ = true;
+    if (what == "compact") {
+      compacted_ = true;
+      tokens_ = {};
+    }
     if (what == "resume") {
       // Someone wants it to go on: a new chance.
       repeats_ = {};

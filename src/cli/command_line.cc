@@ -138,6 +138,29 @@ void add_optimize(CLI::App& app, Options& options) {
   verb->footer(kOptimizeExamples);
 }
 
+void add_episodes(CLI::App& app, Options& options) {
+  CLI::App* episodes = app.add_subcommand("episodes", "What agents did");
+  episodes->require_subcommand(1);
+  CLI::App* list = episodes->add_subcommand("list", "The episodes under a folder of runs");
+  list->add_option("RUNS", options.episodes.where, "Folder of runs")->type_name("")->capture_default_str();
+  add_json(list, options.episodes.json);
+  CLI::App* show = episodes->add_subcommand("show", "What was said and done in an episode, turn by turn");
+  show->add_option("RUN", options.episodes.where, "A run folder or an episode file")->type_name("")->required();
+  CLI::App* rows = episodes->add_subcommand("export", "Episodes as JSON lines for trainers, on stdout");
+  rows->add_option("RUNS", options.episodes.where, "A folder of runs, a run folder or an episode file")
+      ->type_name("")
+      ->required();
+  rows->add_option("--format", options.episodes.format, "sft (chat messages with tools), verl or slime")
+      ->type_name("FORMAT")
+      ->check(unshown(CLI::IsMember({"sft", "verl", "slime"})))
+      ->capture_default_str();
+  rows->add_option("--reward", options.episodes.reward, "Reward of the rows: milestone or speedup")
+      ->type_name("KIND")
+      ->check(unshown(CLI::IsMember({"milestone", "speedup"})))
+      ->capture_default_str();
+  rows->add_flag("--passed", options.episodes.passed, "Only episodes with a solution that passed and was timed");
+}
+
 void add_test(CLI::App& app, Options& options) {
   CLI::App* verb = app.add_subcommand("test", "Judge the corpora under tests/ and count");
   verb->add_flag("--attacks", options.test.attacks, "Hostile solutions and their honest twins, all of them");
@@ -183,11 +206,7 @@ void add_verbs(CLI::App& app, Options& options) {
   profile->footer("Example:\n  ww profile tasks/softmax my_softmax --config 1");
 
   add_optimize(app, options);
-  CLI::App* episodes = app.add_subcommand("episodes", "What agents did");
-  episodes->require_subcommand(1);
-  CLI::App* episodes_list = episodes->add_subcommand("list", "The episodes under a folder of runs");
-  episodes_list->add_option("RUNS", options.episodes.runs, "Folder of runs")->type_name("")->capture_default_str();
-  add_json(episodes_list, options.episodes.json);
+  add_episodes(app, options);
   add_test(app, options);
 }
 
@@ -280,7 +299,14 @@ std::variant<Verb, Said> verb_of(const CLI::App& app, Options& options) {
   if (name == "optimize") return optimize_verb(options);
   if (name == "doctor") return Verb([o = options.doctor](const Environment& e) { return run_doctor(o, e); });
   if (name == "build") return Verb([o = options.build](const Environment& e) { return run_build(o, e); });
-  if (name == "episodes") return Verb([o = options.episodes](const Environment& e) { return run_episodes_list(o, e); });
+  if (name == "episodes") {
+    const std::string what = verb->get_subcommands().front()->get_name();
+    return Verb([o = options.episodes, what](const Environment& e) {
+      return what == "list"   ? run_episodes_list(o, e)
+             : what == "show" ? run_episodes_show(o, e)
+                              : run_episodes_export(o, e);
+    });
+  }
   if (name == "tasks") {
     const bool list = verb->get_subcommands().front()->get_name() == "list";
     return Verb([o = options.tasks, list](const Environment& e) {

@@ -68,10 +68,14 @@ struct OptimizeOptions {
 int run_optimize(const OptimizeOptions& options, const Environment& environment);
 
 struct EpisodesOptions {
-  std::filesystem::path runs = "runs";
+  std::filesystem::path where = "runs";  ///< a folder of runs, a run, or for show and export an episode file
+  std::string format = "sft", reward = "milestone";
+  bool passed = false;  ///< export only episodes with a timed pass
   bool json = false;
 };
 int run_episodes_list(const EpisodesOptions& options, const Environment& environment);
+int run_episodes_show(const EpisodesOptions& options, const Environment& environment);
+int run_episodes_export(const EpisodesOptions& options, const Environment& environment);
 
 /// "ww: TEXT" on stderr; returns kExitBadInput.
 int refuse(const std::string& text);
