@@ -44,7 +44,8 @@ Costs play(const fs::path& folder) {
     const nanoseconds begin = now();
     if (asked.count() > 0) costs.turn_ms.push_back(to_us(begin - asked) / 1e3);
     Reply reply{.text = "turn " + std::to_string(turn)};
-    const Json arguments = {{"path", "kernels/solution.cpp"}, {"text", std::to_string(turn) + std::string(kTextBytes, 'x')}};
+    const Json arguments = {{"path", "kernels/solution.cpp"},
+                            {"text", std::to_string(turn) + std::string(kTextBytes, 'x')}};
     reply.calls = {{"c0", "write", arguments.dump()}};
     if (turn + 1 == kTurns) reply.calls = {{"c0", "finish", "{}"}};
     const int64_t tokens = 600 + int64_t{turn} * 648;  // as an endpoint would report them

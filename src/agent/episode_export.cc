@@ -32,7 +32,8 @@ Json message_json(const Message& message) {
     case Role::kUser:
       return {{"role", "user"}, {"content", message.text}};
     case Role::kTool:
-      return {{"role", "tool"}, {"tool_call_id", message.call.id}, {"name", message.call.tool}, {"content", message.text}};
+      return {
+          {"role", "tool"}, {"tool_call_id", message.call.id}, {"name", message.call.tool}, {"content", message.text}};
     case Role::kModel:
       break;
   }
@@ -48,17 +49,16 @@ Json message_json(const Message& message) {
 Json tools_json() {
   Json tools = Json::array();
   for (const ToolSpec& spec : Tools::specs()) {
-    tools.push_back({{"type", "function"},
-                     {"function",
-                      {{"name", spec.name},
-                       {"description", spec.description},
-                       {"parameters", parse_own_json(spec.parameters)}}}});
+    tools.push_back(
+        {{"type", "function"},
+         {"function",
+          {{"name", spec.name}, {"description", spec.description}, {"parameters", parse_own_json(spec.parameters)}}}});
   }
   return tools;
 }
 
-/// Tokens of a chain as trainers take them: the first prompt, and after it what was sampled (mask 1) and what was put in
-/// between (mask 0).
+/// Tokens of a chain as trainers take them: the first prompt, and after it what was sampled (mask 1) and what was put
+/// in between (mask 0).
 struct ChainTokens {
   std::vector<int32_t> prompt, response;
   std::vector<int> mask;

@@ -26,13 +26,18 @@ Json reply(const std::string& text, const Json& tokens) {
 
 std::vector<Json> episode(const std::string& ending, double speedup) {
   const Json verdict = verdict::to_json(example_verdict(speedup, {.compile = true}));
-  return {event("start", {{"schema", "warpwright.episode/1"}, {"task", {{"name", "t"}, {"id", "abc"}}}, {"model", "m"},
-                          {"prompt", "make it fast"}}),
-          reply("one", {{"kept", 0}, {"more", {1, 2}}, {"output", {3}}, {"logprobs", {-0.5}}}),
-          event("tool", {{"id", "c1"}, {"tool", "profile"}, {"text", "pass"}, {"data", {{"attempt", "001"}, {"verdict", verdict}}}}),
-          reply("two", {{"kept", 3}, {"more", {4}}, {"output", {5, 6}}, {"logprobs", {-0.25, -0.125}}}),
-          event("tool", {{"id", "c1"}, {"tool", "profile"}, {"text", "no"}, {"data", {{"error", "no"}}}}),
-          event("end", {{"ending", ending}, {"reason", ""}})};
+  return {
+      event("start", {{"schema", "warpwright.episode/1"},
+                      {"task", {{"name", "t"}, {"id", "abc"}}},
+                      {"model", "m"},
+                      {"prompt", "make it fast"}}),
+      reply("one", {{"kept", 0}, {"more", {1, 2}}, {"output", {3}}, {"logprobs", {-0.5}}}),
+      event(
+          "tool",
+          {{"id", "c1"}, {"tool", "profile"}, {"text", "pass"}, {"data", {{"attempt", "001"}, {"verdict", verdict}}}}),
+      reply("two", {{"kept", 3}, {"more", {4}}, {"output", {5, 6}}, {"logprobs", {-0.25, -0.125}}}),
+      event("tool", {{"id", "c1"}, {"tool", "profile"}, {"text", "no"}, {"data", {{"error", "no"}}}}),
+      event("end", {{"ending", ending}, {"reason", ""}})};
 }
 
 TEST(EpisodeExport, ChatRowsAreMessagesWithTools) {
@@ -40,7 +45,8 @@ TEST(EpisodeExport, ChatRowsAreMessagesWithTools) {
   ASSERT_EQ(row["messages"].size(), 5u);
   EXPECT_EQ(row["messages"][1]["tool_calls"][0]["function"]["name"], "profile");
   EXPECT_EQ(row["messages"][1]["reasoning_content"], "because");
-  EXPECT_EQ(row["messages"][2], (Json{{"role", "tool"}, {"tool_call_id", "c1"}, {"name", "profile"}, {"content", "pass"}}));
+  EXPECT_EQ(row["messages"][2],
+            (Json{{"role", "tool"}, {"tool_call_id", "c1"}, {"name", "profile"}, {"content", "pass"}}));
   EXPECT_EQ(row["tools"][0]["function"]["parameters"]["type"], "object");
   EXPECT_EQ(row["metadata"]["reward"], 3);
   EXPECT_EQ(row["metadata"]["refused_calls"], 1);

@@ -8,6 +8,7 @@
 
 #include "agent/episode.h"
 #include "agent/fake_workshop.h"
+#include "agent/replay.h"
 #include "agent/script_model.h"
 #include "agent/tools.h"
 #include "base/files.h"
@@ -115,6 +116,26 @@ TEST_F(LoopTest, AnEpisodeThatEndedForGoodIsLeftAsItIs) {
   const std::string before = *read_file(episode_path());
   EXPECT_EQ(ending(play()), "finished");
   EXPECT_EQ(*read_file(episode_path()), before);
+}
+
+TEST_F(LoopTest, AReplaySaysWhereSomethingElseComesOfACall) {
+  script(whole_script());
+  play();
+  const std::vector<Json> played = *Episode::read(episode_path());
+  Tools same(folder_.path() / "same", folder_.path() / "attempts2", workshop_);
+  EXPECT_EQ(replay_episode(played, same, {}), 0);
+  FakeWorkshop unlucky;
+  unlucky.lucky_once = "speed=2.5";
+  Tools other(folder_.path() / "other", folder_.path() / "attempts3", unlucky);
+  replay_episode(played, other, {});
+  other.begin_again();
+  std::vector<std::string> found;
+  EXPECT_EQ(replay_episode(played, other,
+                           [&](const Replayed& call) {
+                             if (!call.same()) found.push_back(call.tool + " " + call.before + " " + call.after);
+                           }),
+            1);
+  EXPECT_EQ(found, std::vector<std::string>{"profile pass wrong"});
 }
 
 TEST_F(LoopTest, TheTurnLimitEndsTheEpisode) {

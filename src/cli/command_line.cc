@@ -146,6 +146,8 @@ void add_episodes(CLI::App& app, Options& options) {
   add_json(list, options.episodes.json);
   CLI::App* show = episodes->add_subcommand("show", "What was said and done in an episode, turn by turn");
   show->add_option("RUN", options.episodes.where, "A run folder or an episode file")->type_name("")->required();
+  CLI::App* replay = episodes->add_subcommand("replay", "Carry out a run's calls again without the model, and compare");
+  replay->add_option("RUN", options.episodes.where, "A run folder")->type_name("")->required();
   CLI::App* rows = episodes->add_subcommand("export", "Episodes as JSON lines for trainers, on stdout");
   rows->add_option("RUNS", options.episodes.where, "A folder of runs, a run folder or an episode file")
       ->type_name("")
@@ -301,11 +303,11 @@ std::variant<Verb, Said> verb_of(const CLI::App& app, Options& options) {
   if (name == "build") return Verb([o = options.build](const Environment& e) { return run_build(o, e); });
   if (name == "episodes") {
     const std::string what = verb->get_subcommands().front()->get_name();
-    return Verb([o = options.episodes, what](const Environment& e) {
-      return what == "list"   ? run_episodes_list(o, e)
-             : what == "show" ? run_episodes_show(o, e)
-                              : run_episodes_export(o, e);
-    });
+    const auto run = what == "list"     ? run_episodes_list
+                     : what == "show"   ? run_episodes_show
+                     : what == "replay" ? run_episodes_replay
+                                        : run_episodes_export;
+    return Verb([o = options.episodes, run](const Environment& e) { return run(o, e); });
   }
   if (name == "tasks") {
     const bool list = verb->get_subcommands().front()->get_name() == "list";

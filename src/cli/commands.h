@@ -75,6 +75,7 @@ struct EpisodesOptions {
 };
 int run_episodes_list(const EpisodesOptions& options, const Environment& environment);
 int run_episodes_show(const EpisodesOptions& options, const Environment& environment);
+int run_episodes_replay(const EpisodesOptions& options, const Environment& environment);
 int run_episodes_export(const EpisodesOptions& options, const Environment& environment);
 
 /// "ww: TEXT" on stderr; returns kExitBadInput.

@@ -5,11 +5,16 @@
 
 #include "agent/episode.h"
 #include "agent/episode_export.h"
+#include "agent/judge_workshop.h"
+#include "agent/replay.h"
+#include "agent/run_folder.h"
 #include "base/files.h"
+#include "base/interrupt.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "reward/reward.h"
 
 namespace ww::cli {
@@ -109,6 +114,35 @@ int run_episodes_show(const EpisodesOptions& options, const Environment&) {
     for (const Json& event : *events) print(event_text(event));
   }
   return kExitPass;
+}
+
+int run_episodes_replay(const EpisodesOptions& options, const Environment& environment) {
+  const auto run = agent::RunFolder::open(options.where);
+  if (!run) return refuse(run.error().text());
+  const auto settings = run->read_settings();
+  if (!settings) return refuse(settings.error().text());
+  const Json asked = settings->value("task", Json::object());
+  auto task = task::load_task(asked.value("where", std::string()), environment.tasks());
+  if (!task) return refuse(task.error().text());
+  if (task->id != asked.value("id", std::string())) return refuse(task->name + ": has changed since the run began");
+  Progress progress;
+  agent::JudgeWorkshop workshop(*task, {.judge = environment.judge_settings(),
+                                        .interrupted = &interrupted(),
+                                        .on_progress = [&](const judge::Progress& each) { progress.show(each); }});
+  int different = 0;
+  for (const fs::path& file : episode_files(options.where)) {
+    const auto events = agent::Episode::read(file);
+    if (!events) return refuse(events.error().text());
+    const TemporaryFolder folder("ww-replay");
+    agent::Tools tools(folder.path() / "workspace", folder.path() / "attempts", workshop);
+    different += agent::replay_episode(*events, tools, [&](const agent::Replayed& call) {
+      progress.clear();
+      print(fmt::format("turn {:>3}  {:<12}  {}\n", call.turn, call.tool, call.same() ? "same" : "differs"));
+      if (!call.same()) print(fmt::format("  before: {}\n  now:    {}\n", call.before, call.after));
+    });
+  }
+  print(different == 0 ? "the same came of every call\n" : fmt::format("{} calls differ\n", different));
+  return different == 0 ? kExitPass : kExitNotPassed;
 }
 
 int run_episodes_export(const EpisodesOptions& options, const Environment&) {
