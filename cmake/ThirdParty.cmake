@@ -6,6 +6,8 @@ find_package(Threads REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(seccomp REQUIRED IMPORTED_TARGET libseccomp)
+# Shared in every preset: its archive wants two dozen more, and every machine that can reach an endpoint has libcurl.so.4.
+find_package(CURL REQUIRED)
 if(NOT WW_CARRY_LIBRARIES)
   find_package(fmt REQUIRED)
   find_package(spdlog REQUIRED)

@@ -31,7 +31,7 @@ class BuiltinModel : public Model {
 
   std::string name() const override { return "builtin"; }
 
-  Result<Reply> answer(const std::vector<Message>& history, const std::vector<ToolSpec>&) override {
+  Answer answer(const std::vector<Message>& history, const std::vector<ToolSpec>&) override {
     size_t replies = 0;
     std::vector<Finding> findings;
     std::set<std::string> files;

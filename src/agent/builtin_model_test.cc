@@ -30,11 +30,12 @@ class BuiltinModelTest : public ::testing::Test {
       begin_episode(made, *model, "make it fast", {{"name", "t"}}, Json::object());
     }
     auto episode = Episode::open(folder_.path() / "episode.jsonl");
-    const EpisodeEnd end = run_episode(*episode, *model, tools, {});
-    for (const Json& event : episode->events()) {
+    const auto end = run_episode(*episode, *model, tools, {});
+    const std::vector<Json> events = *Episode::read(folder_.path() / "episode.jsonl");
+    for (const Json& event : events) {
       if (event["event"] == "reply") said_.push_back(event["text"]);
     }
-    return end;
+    return *end;
   }
 
   fs::path workspace(const std::string& file) const { return folder_.path() / "workspace" / file; }

@@ -19,7 +19,8 @@ namespace ww::agent {
 namespace {
 
 constexpr uint64_t kEpisodeLimitBytes = 1u << 30;
-constexpr std::array<std::string_view, 6> kEndings = {"finished",    "turn_limit",  "time_limit",
+constexpr std::array<std::string_view, 9> kEndings = {"finished",    "turn_limit",  "context_limit",
+                                                      "token_limit", "time_limit",  "cost_limit",
                                                       "model_error", "interrupted", "fault"};
 
 struct Lines {
@@ -27,34 +28,67 @@ struct Lines {
   size_t whole_bytes = 0;  ///< up to the last newline
 };
 
+bool is_text(const Json& object, const char* key) {
+  return object.is_object() && object.contains(key) && object[key].is_string();
+}
+
+bool is_number(const Json& object, const char* key) {
+  return object.is_object() && object.contains(key) && object[key].is_number();
+}
+
+bool is_list_of_numbers(const Json& object, const char* key) {
+  return object.contains(key) && object[key].is_array() &&
+         std::all_of(object[key].begin(), object[key].end(), [](const Json& each) { return each.is_number(); });
+}
+
+bool is_sound_usage(const Json& usage) {
+  return is_number(usage, "input") && is_number(usage, "cached") && is_number(usage, "output") &&
+         is_number(usage, "cost_usd");
+}
+
+bool are_sound_tokens(const Json& tokens) {
+  return is_number(tokens, "kept") && is_list_of_numbers(tokens, "more") && is_list_of_numbers(tokens, "output") &&
+         (!tokens.contains("logprobs") || is_list_of_numbers(tokens, "logprobs"));
+}
+
+/// `open` receives the ids of the reply's calls.
+bool is_sound_reply(const Json& event, std::deque<std::string>& open) {
+  open.clear();
+  if (!is_text(event, "text") || !event.contains("calls") || !event["calls"].is_array()) return false;
+  for (const Json& call : event["calls"]) {
+    if (!is_text(call, "id") || !is_text(call, "tool") || !is_text(call, "arguments")) return false;
+    open.push_back(call["id"]);
+  }
+  for (const char* key : {"reasoning", "echo", "finish"}) {
+    if (event.contains(key) && !is_text(event, key)) return false;
+  }
+  if (event.contains("usage") && !is_sound_usage(event["usage"])) return false;
+  return !event.contains("tokens") || are_sound_tokens(event["tokens"]);
+}
+
 /// `open` holds the ids of the last reply's calls that have no result yet; results come in the calls' order.
+bool is_sound_tool(const Json& event, std::deque<std::string>& open) {
+  const bool sound = is_text(event, "id") && is_text(event, "tool") && is_text(event, "text") &&
+                     event.contains("data") && event["data"].is_object() && !open.empty() &&
+                     open.front() == event["id"];
+  if (sound) open.pop_front();
+  return sound && (!event["data"].contains("verdict") || is_text(event["data"], "attempt"));
+}
+
 Status check(const Json& event, bool first, std::deque<std::string>& open) {
-  const auto is_text = [](const Json& object, const char* key) {
-    return object.is_object() && object.contains(key) && object[key].is_string();
-  };
   if (!is_text(event, "event")) return Error{"is no event of an episode", ""};
   const std::string kind = event["event"];
   if (first && (kind != "start" || !is_text(event, "schema") || event["schema"] != kEpisodeSchema)) {
     return Error{"is not an episode of version " + std::string(kEpisodeSchema), ""};
   }
-  if (!event.contains("elapsed_s") || !event["elapsed_s"].is_number()) return Error{"has no elapsed_s", ""};
-  bool sound = true;
-  if (kind == "start") sound = first && is_text(event, "prompt");
+  if (!is_number(event, "elapsed_s")) return Error{"has no elapsed_s", ""};
+  bool sound = kind == "resume";
+  if (kind == "start") sound = first && is_text(event, "prompt") && is_text(event, "model");
+  if (kind == "reply") sound = is_sound_reply(event, open);
+  if (kind == "tool") sound = is_sound_tool(event, open);
+  if (kind == "notice") sound = is_text(event, "text");
+  if (kind == "compact") sound = is_text(event, "text") && is_number(event, "replies");
   if (kind == "end") sound = is_text(event, "ending") && is_text(event, "reason");
-  if (kind == "reply") {
-    sound = is_text(event, "text") && event.contains("calls") && event["calls"].is_array();
-    open.clear();
-    for (size_t i = 0; sound && i < event["calls"].size(); i++) {
-      const Json& call = event["calls"][i];
-      sound = is_text(call, "id") && is_text(call, "tool") && is_text(call, "arguments");
-      if (sound) open.push_back(call["id"]);
-    }
-  }
-  if (kind == "tool") {
-    sound = is_text(event, "id") && is_text(event, "tool") && is_text(event, "text") && event.contains("data") &&
-            event["data"].is_object() && !open.empty() && open.front() == event["id"];
-    if (sound) open.pop_front();
-  }
   return sound ? Status(Unit{}) : Status(Error{"is no sound \"" + kind + "\" event", ""});
 }
 
@@ -74,13 +108,13 @@ Result<Lines> parse(const std::string& bytes, const fs::path& path) {
 
 }  // namespace
 
-std::vector<ToolCall> calls_of(const Json& reply) {
-  std::vector<ToolCall> calls;
-  for (const Json& call : reply.at("calls")) calls.push_back({call.at("id"), call.at("tool"), call.at("arguments")});
-  return calls;
-}
-
 std::string_view name(Ending ending) { return kEndings[static_cast<size_t>(ending)]; }
+
+Result<Ending> ending_from_name(std::string_view name) {
+  const auto found = std::find(kEndings.begin(), kEndings.end(), name);
+  if (found == kEndings.end()) return Error{"is no ending of an episode", std::string(name)};
+  return static_cast<Ending>(found - kEndings.begin());
+}
 
 bool resumable(std::string_view ending) {
   return ending == name(Ending::kModelError) || ending == name(Ending::kInterrupted) || ending == name(Ending::kFault);
@@ -133,36 +167,17 @@ void Episode::append(const Json& event) {
     if (count < 0) break;
     written += static_cast<size_t>(count);
   }
-  if (written < line.size() || ::fdatasync(fd_.get()) != 0) {
+  if (written < line.size()) {
     const int code = errno;
     // Best effort: open() cuts a torn line off as well.
     if (::ftruncate(fd_.get(), start) != 0) log::warning("a torn line is left at the end of " + path_.string());
     throw_errno("writing " + path_.string(), code);
   }
-  events_.push_back(event);
+  if (start == 0) events_.push_back(event);
 }
 
-std::vector<Message> history_of(const std::vector<Json>& events) {
-  std::vector<Message> history;
-  std::deque<ToolCall> open;
-  for (const Json& event : events) {
-    const std::string kind = event.at("event");
-    if (kind == "start") {
-      history.push_back({.role = Role::kUser, .text = event.at("prompt")});
-    } else if (kind == "reply") {
-      const auto calls = calls_of(event);
-      open.assign(calls.begin(), calls.end());
-      history.push_back({.role = Role::kModel, .text = event.at("text"), .calls = calls});
-      if (calls.empty()) history.push_back({.role = Role::kUser, .text = "Call a tool, or call finish."});
-    } else if (kind == "tool") {
-      history.push_back({.role = Role::kTool,
-                         .text = event.at("text"),
-                         .call = std::move(open.front()),
-                         .data = event.at("data").dump()});
-      open.pop_front();
-    }
-  }
-  return history;
+void Episode::sync() {
+  if (::fdatasync(fd_.get()) != 0) throw_errno("writing " + path_.string());
 }
 
 }  // namespace ww::agent

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An episode on disk: docs/formats/episode.md. Events are appended one line at a time and synced, so that a process
-// that dies loses at most the line it was writing; a torn last line is cut off when the file is opened again. Holds
-// verdicts, never rewards.
+// An episode on disk: docs/formats/episode.md. Events are appended one line at a time: a process that is killed loses
+// at most the line it was writing, and a machine that loses its power at most what was written since the last sync. A
+// torn last line is cut off when the file is opened again. Holds verdicts, never rewards.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/model.h"
 #include "base/fd.h"
 #include "base/json_fwd.h"
 #include "base/result.h"
@@ -19,10 +18,23 @@ namespace ww::agent {
 
 inline constexpr std::string_view kEpisodeSchema = "warpwright.episode/1";
 
-enum class Ending { kFinished, kTurnLimit, kTimeLimit, kModelError, kInterrupted, kFault };
+enum class Ending {
+  kFinished,
+  kTurnLimit,
+  kContextLimit,
+  kTokenLimit,
+  kTimeLimit,
+  kCostLimit,
+  kModelError,
+  kInterrupted,
+  kFault
+};
 
-/// "finished", "turn_limit", "time_limit", "model_error", "interrupted", "fault".
+/// "finished", "turn_limit", "context_limit", "token_limit", "time_limit", "cost_limit", "model_error", "interrupted",
+/// "fault".
 std::string_view name(Ending ending);
+/// Error where there is no such ending.
+Result<Ending> ending_from_name(std::string_view name);
 /// An ending after which there is something left to do: model_error, interrupted, fault.
 bool resumable(std::string_view ending);
 
@@ -33,15 +45,21 @@ class Episode {
   /// An existing file, to be continued. Error where it is not an episode of a known version, or a line before the last
   /// one is damaged (the error names the line), or another process has it open.
   static Result<Episode> open(const std::filesystem::path& path);
-  /// The events of a file, without opening it for writing.
+  /// The events of a file, without opening it for writing. All of them are sound.
   static Result<std::vector<Json>> read(const std::filesystem::path& path);
 
   Episode(Episode&&) noexcept;
   ~Episode();
 
-  /// Requires: `event` is as docs/formats/episode.md says. Returns after it is on disk. Throws Fault.
+  /// Requires: `event` is as docs/formats/episode.md says. Returns after it is handed to the system. Throws Fault.
   void append(const Json& event);
+  /// Returns after what was appended is on the disk. Throws Fault.
+  void sync();
+
+  /// What the file held when it was opened, and the start that was appended to an empty one.
   const std::vector<Json>& events() const { return events_; }
+  /// Hands them over: a long episode is not kept in memory.
+  std::vector<Json> take_events() { return std::move(events_); }
 
  private:
   Episode();
@@ -50,11 +68,5 @@ class Episode {
   Fd fd_;
   std::vector<Json> events_;
 };
-
-/// The calls of a "reply" event.
-std::vector<ToolCall> calls_of(const Json& reply);
-
-/// What a model is shown of the events so far.
-std::vector<Message> history_of(const std::vector<Json>& events);
 
 }  // namespace ww::agent

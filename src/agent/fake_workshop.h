@@ -26,7 +26,9 @@ class FakeWorkshop : public Workshop {
 
   Status try_module(const std::filesystem::path& folder) override;
 
-  int judgings = 0;
+  void start_afresh() override { afresh++; }
+
+  int judgings = 0, afresh = 0;
   std::string refusal;         ///< if not empty, why the task is refused
   std::string lucky_once;      ///< a source with this text passes once and is wrong from then on
   std::string module_problem;  ///< if not empty, what try_module finds

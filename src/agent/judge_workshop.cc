@@ -32,8 +32,22 @@ sandbox::Spec python_spec(const judge::Settings& settings, const fs::path& folde
 
 }  // namespace
 
-JudgeWorkshop::JudgeWorkshop(judge::Judge& judge, const task::Task& task, JudgeWorkshopSettings settings)
-    : judge_(judge), task_(task), settings_(std::move(settings)), builder_(settings_.judge.build()) {}
+JudgeWorkshop::JudgeWorkshop(const task::Task& task, JudgeWorkshopSettings settings)
+    : task_(task),
+      settings_(std::move(settings)),
+      judge_(std::make_unique<judge::Judge>(settings_.judge)),
+      builder_(settings_.judge.build()) {}
+
+void JudgeWorkshop::start_afresh() {
+  judge_.reset();  // first: two referees at once would hold torch twice
+  judge_ = std::make_unique<judge::Judge>(settings_.judge);
+}
+
+std::vector<sandbox::Mount> JudgeWorkshop::shell_mounts() const { return {{.host = settings_.judge.include_folder}}; }
+
+std::vector<std::string> JudgeWorkshop::shell_environment() const {
+  return {"CPATH=" + settings_.judge.include_folder.string()};
+}
 
 void JudgeWorkshop::stop_if_asked() const {
   if (settings_.interrupted && *settings_.interrupted) throw Fault(Fault::Kind::kInterrupted, "interrupted");
@@ -45,12 +59,12 @@ void JudgeWorkshop::report(const judge::Progress& progress) const {
 }
 
 judge::Admission JudgeWorkshop::admit() {
-  return judge_.check(task_, settings_.admission_limit, [this](const judge::Progress& progress) { report(progress); });
+  return judge_->check(task_, settings_.admission_limit, [this](const judge::Progress& progress) { report(progress); });
 }
 
-Result<std::vector<Json>> JudgeWorkshop::capture() { return judge_.capture(task_); }
+Result<std::vector<Json>> JudgeWorkshop::capture() { return judge_->capture(task_); }
 
-Result<Json> JudgeWorkshop::describe() { return judge_.describe(task_); }
+Result<Json> JudgeWorkshop::describe() { return judge_->describe(task_); }
 
 Built JudgeWorkshop::build(const fs::path& solution) {
   stop_if_asked();
@@ -70,9 +84,9 @@ Result<verdict::Verdict> JudgeWorkshop::judge(const fs::path& solution, const Ju
   options.time_cap = request.time_cap.value_or(settings_.explore_cap);
   options.config = request.config;
   options.on_progress = [this](const judge::Progress& progress) { report(progress); };
-  auto verdict = judge_.judge(task_, solution, options);
+  auto verdict = judge_->judge(task_, solution, options);
   // Once may be an accident; twice is a machine on which nothing can be found out, and no verdict to go on from.
-  if (verdict && verdict->outcome() == verdict::Outcome::kNoVerdict) verdict = judge_.judge(task_, solution, options);
+  if (verdict && verdict->outcome() == verdict::Outcome::kNoVerdict) verdict = judge_->judge(task_, solution, options);
   if (verdict && verdict->outcome() == verdict::Outcome::kNoVerdict) {
     throw Fault(Fault::Kind::kSystem, verdict->conclusion.reason());
   }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 
 #include "agent/workshop.h"
 #include "build/builder.h"
@@ -24,23 +25,26 @@ struct JudgeWorkshopSettings {
 
 class JudgeWorkshop : public Workshop {
  public:
-  /// `judge` must outlive the workshop. Throws Fault where the machine lacks what building needs.
-  JudgeWorkshop(judge::Judge& judge, const task::Task& task, JudgeWorkshopSettings settings);
+  /// Throws Fault where the machine lacks what judging or building needs.
+  JudgeWorkshop(const task::Task& task, JudgeWorkshopSettings settings);
 
   judge::Admission admit() override;
   Result<std::vector<Json>> capture() override;
   Result<Json> describe() override;
   Built build(const std::filesystem::path& solution) override;
   Result<verdict::Verdict> judge(const std::filesystem::path& solution, const JudgeRequest& request) override;
+  std::vector<sandbox::Mount> shell_mounts() const override;
+  std::vector<std::string> shell_environment() const override;
+  void start_afresh() override;
   Status try_module(const std::filesystem::path& folder) override;
 
  private:
   void stop_if_asked() const;
   void report(const judge::Progress& progress) const;
 
-  judge::Judge& judge_;
   const task::Task& task_;
   JudgeWorkshopSettings settings_;
+  std::unique_ptr<judge::Judge> judge_;
   build::Builder builder_;
 };
 

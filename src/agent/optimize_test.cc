@@ -66,6 +66,36 @@ TEST_F(OptimizeTest, TheFastestAttemptWinsAndCarriesAModule) {
   EXPECT_EQ(result["verdict"]["outcome"], "pass");
 }
 
+TEST_F(OptimizeTest, TheBestAttemptOfAllSamplesWins) {
+  int opened = 0;
+  const auto open = [&]() -> Result<std::unique_ptr<Model>> {
+    const std::string source = "speed=1." + std::to_string(5 + opened++);
+    const fs::path script = folder_.path() / (source + ".jsonl");
+    write_file(script, attempt(source, source).dump() + "\n" + Json{{"calls", {{{"tool", "finish"}}}}}.dump() + "\n");
+    return open_script(script);
+  };
+  const auto result = optimize(workshop_, task_, run_, open, {.limits = {}, .samples = 4}, nullptr, observer_);
+  ASSERT_TRUE(result.ok());
+  ASSERT_TRUE(result->winner.has_value()) << result->no_winner;
+  EXPECT_EQ(*read_file(run_.winner() / "kernels" / "solution.cpp"), "speed=1.8");
+  EXPECT_EQ(result->tried.size(), 4u);
+  EXPECT_EQ(result->ends.size(), 4u);
+  EXPECT_TRUE(fs::exists(run_.path() / "samples/04/episode.jsonl"));
+  EXPECT_EQ(workshop_.afresh, 1);
+}
+
+TEST_F(OptimizeTest, AFaultInOneSampleIsThrownOnceAllHaveEnded) {
+  int opened = 0;
+  const auto open = [&]() -> Result<std::unique_ptr<Model>> {
+    const fs::path script = folder_.path() / ("s" + std::to_string(opened) + ".jsonl");
+    write_file(script, attempt("x", opened++ == 1 ? "fault" : "speed=2").dump() + "\n");
+    return open_script(script);
+  };
+  EXPECT_THROW(std::ignore = optimize(workshop_, task_, run_, open, {.limits = {}, .samples = 3}, nullptr, observer_),
+               Fault);
+  EXPECT_EQ(workshop_.judgings, 3);
+}
+
 TEST_F(OptimizeTest, WhatIsNotFasterThanEagerDoesNotWin) {
   const Optimized optimized = run({attempt("same", "speed=1.01")});
   EXPECT_FALSE(optimized.winner.has_value());

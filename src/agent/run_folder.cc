@@ -53,6 +53,13 @@ Result<RunFolder> RunFolder::open(const fs::path& path) {
   return run;
 }
 
+RunFolder RunFolder::sample(int lane) const {
+  if (lane == 0) return *this;
+  const fs::path path = path_ / "samples" / fmt::format("{:02}", lane + 1);
+  make_folders(path);
+  return RunFolder(path);
+}
+
 void RunFolder::write_settings(Json settings) const {
   settings["schema"] = kRunSchema;
   try {

@@ -23,6 +23,9 @@ class RunFolder {
   /// An existing one. Error where `path` is none or of an unknown version.
   static Result<RunFolder> open(const std::filesystem::path& path);
 
+  /// Where episode `lane` of the run works: 0 in the folder itself, others in samples/NN, which is made if missing.
+  RunFolder sample(int lane) const;
+
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path episode() const { return path_ / "episode.jsonl"; }
   std::filesystem::path workspace() const { return path_ / "workspace"; }

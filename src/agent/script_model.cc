@@ -16,9 +16,12 @@ class ScriptModel : public Model {
 
   std::string name() const override { return name_; }
 
-  Result<Reply> answer(const std::vector<Message>& history, const std::vector<ToolSpec>&) override {
-    const auto given = static_cast<size_t>(std::count_if(
+  Answer answer(const std::vector<Message>& history, const std::vector<ToolSpec>&) override {
+    auto given = static_cast<size_t>(std::count_if(
         history.begin(), history.end(), [](const Message& message) { return message.role == Role::kModel; }));
+    if (!history.empty() && history.front().role == Role::kUser && !history.front().data.empty()) {
+      given += parse_own_json(history.front().data).at("replies").get<size_t>();
+    }
     if (given >= replies_.size()) return Error{"the script has no further reply", name_};
     return replies_[given];
   }

@@ -14,6 +14,7 @@
 #include "base/json_fwd.h"
 #include "base/result.h"
 #include "judge/judge.h"
+#include "sandbox/sandbox.h"
 #include "verdict/verdict.h"
 
 namespace ww::agent {
@@ -46,6 +47,13 @@ class Workshop {
   virtual Built build(const std::filesystem::path& solution) = 0;
   /// An Error is a refused task.
   virtual Result<verdict::Verdict> judge(const std::filesystem::path& solution, const JudgeRequest& request) = 0;
+
+  /// What programs in the agent's shell see beside the workspace and the system: headers. And their environment.
+  virtual std::vector<sandbox::Mount> shell_mounts() const { return {}; }
+  virtual std::vector<std::string> shell_environment() const { return {}; }
+
+  /// From here on everything is judged by processes started anew.
+  virtual void start_afresh() {}
 
   /// Imports `folder`/module.py in a fresh Python beside the reference. An Error says where they differ.
   virtual Status try_module(const std::filesystem::path& folder) = 0;

@@ -58,6 +58,14 @@ TEST(CommandLine, WhatIsMissingOrOutOfRangeIsAUsageError) {
   EXPECT_EQ(said({"tasks"}).exit_code, kExitBadInput);
 }
 
+TEST(CommandLine, ABudgetNamesItsParts) {
+  EXPECT_TRUE(runs({"optimize", "t", "--budget", "turns=3,tokens=5000,time=60,cost=0.5", "--samples", "4"}));
+  EXPECT_THAT(said({"optimize", "t", "--budget", "money=3"}).text, HasSubstr("money=3: is no part of a budget"));
+  EXPECT_THAT(said({"optimize", "t", "--budget", "turns=1.5"}).text, HasSubstr("turns=1.5: must be a whole number"));
+  EXPECT_THAT(said({"optimize", "t", "--budget", "cost=nan"}).text, HasSubstr("cost=nan: must be a number"));
+  EXPECT_THAT(said({"optimize", "t", "--budget", "time"}).text, HasSubstr("time: must be a number"));
+}
+
 TEST(CommandLine, GoodCommandsRunAVerb) {
   EXPECT_TRUE(runs({"doctor", "--json"}));
   EXPECT_TRUE(runs({"tasks", "list"}));
@@ -84,7 +92,7 @@ TEST(CommandLine, HelpAndDocumentationNameTheSameFlags) {
   const std::vector<std::pair<std::string, std::vector<std::vector<std::string>>>> pages = {
       {"doctor", {{"doctor"}}},     {"tasks", {{"tasks", "list"}, {"tasks", "check"}}},
       {"build", {{"build"}}},       {"judge", {{"judge"}, {"verify"}, {"profile"}}},
-      {"optimize", {{"optimize"}}}, {"episodes", {{"episodes", "list"}}},
+      {"optimize", {{"optimize"}}}, {"episodes", {{"episodes", "list"}, {"episodes", "show"}, {"episodes", "export"}}},
       {"test", {{"test"}}}};
   for (const auto& [page, verbs] : pages) {
     std::set<std::string> helped;

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "agent/open_model.h"
+#include "cli/budget.h"
 #include "cli/exit_code.h"
 #include "task/nearest_name.h"
 
@@ -51,7 +52,7 @@ struct Options {
   EpisodesOptions episodes;
   TestOptions test;
   std::vector<std::string> baselines = {"eager"};
-  std::string reward, device = "cpu";
+  std::string reward, budget, device = "cpu";
   double time_cap_s = 2, time_limit_s = 3600;
   int config = -1;
   bool yes = false;
@@ -115,6 +116,18 @@ void add_optimize(CLI::App& app, Options& options) {
       ->type_name("SECONDS")
       ->check(unshown(CLI::Range(1.0, 1e7)))
       ->capture_default_str();
+  verb->add_option("--budget", options.budget,
+                   "Most of each sample: turns=N,tokens=N,time=SECONDS,cost=USD, any of them")
+      ->type_name("LIMITS");
+  verb->add_option("--context", options.optimize.context_tokens, "Most tokens that the model is shown; 0: no limit")
+      ->type_name("TOKENS")
+      ->check(unshown(CLI::Range(int64_t{0}, int64_t{100'000'000})))
+      ->capture_default_str();
+  verb->add_flag("--compact", options.optimize.compact, "Where the context is full, go on once from a summary");
+  verb->add_option("--samples", options.optimize.samples, "Episodes beside each other; the best attempt of all wins")
+      ->type_name("N")
+      ->check(unshown(CLI::Range(1, 64)))
+      ->capture_default_str();
   add_time_cap(verb, options);
   verb->add_option("--run", options.optimize.run, "The run folder to make (default: runs/TASK-xxxx)")
       ->type_name("FOLDER");
@@ -123,6 +136,31 @@ void add_optimize(CLI::App& app, Options& options) {
   add_device(verb, options);
   add_json(verb, options.optimize.json);
   verb->footer(kOptimizeExamples);
+}
+
+void add_episodes(CLI::App& app, Options& options) {
+  CLI::App* episodes = app.add_subcommand("episodes", "What agents did");
+  episodes->require_subcommand(1);
+  CLI::App* list = episodes->add_subcommand("list", "The episodes under a folder of runs");
+  list->add_option("RUNS", options.episodes.where, "Folder of runs")->type_name("")->capture_default_str();
+  add_json(list, options.episodes.json);
+  CLI::App* show = episodes->add_subcommand("show", "What was said and done in an episode, turn by turn");
+  show->add_option("RUN", options.episodes.where, "A run folder or an episode file")->type_name("")->required();
+  CLI::App* replay = episodes->add_subcommand("replay", "Carry out a run's calls again without the model, and compare");
+  replay->add_option("RUN", options.episodes.where, "A run folder")->type_name("")->required();
+  CLI::App* rows = episodes->add_subcommand("export", "Episodes as JSON lines for trainers, on stdout");
+  rows->add_option("RUNS", options.episodes.where, "A folder of runs, a run folder or an episode file")
+      ->type_name("")
+      ->required();
+  rows->add_option("--format", options.episodes.format, "sft (chat messages with tools), verl or slime")
+      ->type_name("FORMAT")
+      ->check(unshown(CLI::IsMember({"sft", "verl", "slime"})))
+      ->capture_default_str();
+  rows->add_option("--reward", options.episodes.reward, "Reward of the rows: milestone or speedup")
+      ->type_name("KIND")
+      ->check(unshown(CLI::IsMember({"milestone", "speedup"})))
+      ->capture_default_str();
+  rows->add_flag("--passed", options.episodes.passed, "Only episodes with a solution that passed and was timed");
 }
 
 void add_test(CLI::App& app, Options& options) {
@@ -171,11 +209,7 @@ void add_verbs(CLI::App& app, Options& options) {
   profile->footer("Example:\n  ww profile tasks/softmax my_softmax --config 1");
 
   add_optimize(app, options);
-  CLI::App* episodes = app.add_subcommand("episodes", "What agents did");
-  episodes->require_subcommand(1);
-  CLI::App* episodes_list = episodes->add_subcommand("list", "The episodes under a folder of runs");
-  episodes_list->add_option("RUNS", options.episodes.runs, "Folder of runs")->type_name("")->capture_default_str();
-  add_json(episodes_list, options.episodes.json);
+  add_episodes(app, options);
   add_test(app, options);
 }
 
@@ -251,6 +285,8 @@ std::variant<Verb, Said> optimize_verb(Options& options) {
   if (const auto wrong = not_finite(options); !wrong.empty()) return usage_error(wrong);
   optimize.time_cap = to_milliseconds(options.time_cap_s);
   optimize.time_limit = seconds(static_cast<int64_t>(options.time_limit_s));
+  if (auto sound = apply_budget(options.budget, optimize); !sound)
+    return usage_error("--budget " + sound.error().text());
   if (optimize.task.empty() == optimize.resume.empty())
     return usage_error("optimize needs either a TASK or --resume RUN");
   if (!agent::is_model_name(optimize.model)) {
@@ -266,7 +302,14 @@ std::variant<Verb, Said> verb_of(const CLI::App& app, Options& options) {
   if (name == "optimize") return optimize_verb(options);
   if (name == "doctor") return Verb([o = options.doctor](const Environment& e) { return run_doctor(o, e); });
   if (name == "build") return Verb([o = options.build](const Environment& e) { return run_build(o, e); });
-  if (name == "episodes") return Verb([o = options.episodes](const Environment& e) { return run_episodes_list(o, e); });
+  if (name == "episodes") {
+    const std::string what = verb->get_subcommands().front()->get_name();
+    const auto run = what == "list"     ? run_episodes_list
+                     : what == "show"   ? run_episodes_show
+                     : what == "replay" ? run_episodes_replay
+                                        : run_episodes_export;
+    return Verb([o = options.episodes, run](const Environment& e) { return run(o, e); });
+  }
   if (name == "tasks") {
     const bool list = verb->get_subcommands().front()->get_name() == "list";
     return Verb([o = options.tasks, list](const Environment& e) {

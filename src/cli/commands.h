@@ -55,6 +55,11 @@ struct OptimizeOptions {
   std::string model = "builtin";
   int turns = 200;
   seconds time_limit{3600};
+  int64_t tokens = 0;                ///< of all requests and replies; 0: no limit
+  double cost_usd = 0;               ///< 0: no limit
+  int64_t context_tokens = 131'072;  ///< 0: no limit
+  bool compact = false;
+  int samples = 1;
   milliseconds time_cap{2000};
   std::filesystem::path run;     ///< "": runs/TASK-xxxx
   std::filesystem::path resume;  ///< a run folder to go on with; then nothing but json counts
@@ -63,10 +68,15 @@ struct OptimizeOptions {
 int run_optimize(const OptimizeOptions& options, const Environment& environment);
 
 struct EpisodesOptions {
-  std::filesystem::path runs = "runs";
+  std::filesystem::path where = "runs";  ///< a folder of runs, a run, or for show and export an episode file
+  std::string format = "sft", reward = "milestone";
+  bool passed = false;  ///< export only episodes with a timed pass
   bool json = false;
 };
 int run_episodes_list(const EpisodesOptions& options, const Environment& environment);
+int run_episodes_show(const EpisodesOptions& options, const Environment& environment);
+int run_episodes_replay(const EpisodesOptions& options, const Environment& environment);
+int run_episodes_export(const EpisodesOptions& options, const Environment& environment);
 
 /// "ww: TEXT" on stderr; returns kExitBadInput.
 int refuse(const std::string& text);

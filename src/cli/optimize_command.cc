@@ -25,6 +25,11 @@ Json settings_of(const OptimizeOptions& options, const task::Task& task) {
           {"model", options.model},
           {"turns", options.turns},
           {"time_limit_s", options.time_limit.count()},
+          {"tokens", options.tokens},
+          {"cost_usd", options.cost_usd},
+          {"context_tokens", options.context_tokens},
+          {"compact", options.compact},
+          {"samples", options.samples},
           {"time_cap_ms", options.time_cap.count()}};
 }
 
@@ -38,6 +43,11 @@ Result<OptimizeOptions> stored_options(const agent::RunFolder& run, std::string&
     options.model = settings->at("model").get<std::string>();
     options.turns = settings->at("turns").get<int>();
     options.time_limit = seconds(settings->at("time_limit_s").get<int64_t>());
+    options.tokens = settings->at("tokens").get<int64_t>();
+    options.cost_usd = settings->at("cost_usd").get<double>();
+    options.context_tokens = settings->at("context_tokens").get<int64_t>();
+    options.compact = settings->at("compact").get<bool>();
+    options.samples = settings->at("samples").get<int>();
     options.time_cap = milliseconds(settings->at("time_cap_ms").get<int64_t>());
     task_id = settings->at("task").at("id").get<std::string>();
     return options;
@@ -136,21 +146,45 @@ int show_finished(const agent::RunFolder& run, bool json) {
   return result->value("winner", Json()).is_null() ? kExitNotPassed : kExitPass;
 }
 
+/// "sample 2/4 · turn 12 · best 2.31x · 45k tokens · $0.12 · fused rows".
+std::string standing_text(const agent::Standing& standing) {
+  const agent::Spend& spend = standing.spend;
+  std::string text = standing.samples > 1 ? fmt::format("sample {}/{} · ", standing.sample + 1, standing.samples) : "";
+  text += fmt::format("turn {}", spend.turns);
+  if (standing.best > 0) text += fmt::format(" · best {:.2f}x", standing.best);
+  if (spend.input_tokens > 0)
+    text += fmt::format(" · {}k tokens", (spend.input_tokens + spend.output_tokens + 500) / 1000);
+  if (spend.cost_usd > 0) text += fmt::format(" · ${:.2f}", spend.cost_usd);
+  return standing.name.empty() ? text : text + " · " + standing.name;
+}
+
+agent::OptimizeSettings settings_for(const OptimizeOptions& options) {
+  return {.limits = {.turns = options.turns,
+                     // The writer shows its candidates nobody: what it has said is no matter.
+                     .context_tokens = options.model == "builtin" ? 0 : options.context_tokens,
+                     .tokens = options.tokens,
+                     .wall = options.time_limit,
+                     .cost_usd = options.cost_usd},
+          .compact = options.compact,
+          .samples = options.samples,
+          .confirm_cap = options.time_cap,
+          .confirm_afresh = options.model != "builtin"};
+}
+
 Result<agent::Optimized> optimize(const Sitting& sitting, const Environment& environment, Progress& progress,
                                   Report& report) {
-  judge::Judge judge(environment.judge_settings());
-  agent::JudgeWorkshop workshop(judge, sitting.task,
+  agent::JudgeWorkshop workshop(sitting.task,
                                 {.judge = environment.judge_settings(),
                                  .interrupted = &interrupted(),
                                  .on_progress = [&](const judge::Progress& each) { progress.show(each); }});
-  const agent::OptimizeSettings settings{.limits = {.turns = sitting.options.turns, .wall = sitting.options.time_limit},
-                                         .confirm_cap = sitting.options.time_cap};
-  const agent::Observer observer{.on_stage = [&](const std::string& stage) { progress.begin(stage); },
-                                 .on_attempt = [&](const agent::Attempt& attempt) { report.attempt(attempt); }};
+  const agent::Observer observer{
+      .on_stage = [&](const std::string& stage) { progress.begin(stage); },
+      .on_reply = [&](const agent::Standing& standing) { progress.begin(standing_text(standing)); },
+      .on_attempt = [&](const agent::Attempt& attempt) { report.attempt(attempt); }};
   return agent::optimize(
       workshop, sitting.task, sitting.run,
-      [&] { return agent::open_model(sitting.options.model, sitting.task.name, workshop); }, settings, &interrupted(),
-      observer);
+      [&] { return agent::open_model(sitting.options.model, sitting.task.name, workshop); },
+      settings_for(sitting.options), &interrupted(), observer);
 }
 
 }  // namespace

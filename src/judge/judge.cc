@@ -24,7 +24,7 @@ using verdict::Outcome;
 using ProgressObserver = std::function<void(const Progress&)>;
 
 /// Raised whenever what a cached admission or baseline means has changed.
-constexpr int kCacheVersion = 2;
+constexpr int kCacheVersion = 3;
 constexpr milliseconds kOpenLimit{60'000};
 constexpr nanoseconds kCompilerLimit = seconds(120);
 /// A task is not refused for a referee that was slow to start: it gets as long as a check of a big task takes twice.
@@ -47,6 +47,7 @@ Admission admission_from(const Json& json) {
   admission.admitted = true;
   admission.weak = json.value("weak", std::vector<std::string>{});
   admission.skipped = json.value("skipped", std::vector<std::string>{});
+  admission.flops = json.value("flops", std::vector<double>{});
   return admission;
 }
 
@@ -160,15 +161,16 @@ struct Judge::State {
       const double left_s = done > 0 ? to_seconds(now() - opened_at) * (1 - done) / done : to_seconds(deadline - now());
       on_progress({Stage::kAdmit, "", done, nanoseconds(static_cast<int64_t>(left_s * 1e9)), done == 0});
     });
-    if (admission.admitted) {
-      cache.store("admissions", key, Json{{"weak", admission.weak}, {"skipped", admission.skipped}});
-    }
+    if (!admission.admitted) return admission;
+    for (size_t w = 0; w < task.workloads.size(); w++) admission.flops.push_back((*opened_reference)->flops(w));
+    cache.store("admissions", key,
+                Json{{"weak", admission.weak}, {"skipped", admission.skipped}, {"flops", admission.flops}});
     return admission;
   }
 
   verdict::Verdict blank(const task::Task& task, const std::filesystem::path& solution, const Options& options);
-  void judge_built(const task::Task& task, const build::Artifact& artifact, const Options& options,
-                   verdict::Verdict& verdict);
+  void judge_built(const task::Task& task, const Admission& admission, const build::Artifact& artifact,
+                   const Options& options, verdict::Verdict& verdict);
 
   Settings settings;
   ResultCache cache;
@@ -209,8 +211,8 @@ verdict::Verdict Judge::State::blank(const task::Task& task, const std::filesyst
   return verdict;
 }
 
-void Judge::State::judge_built(const task::Task& task, const build::Artifact& artifact, const Options& options,
-                               verdict::Verdict& verdict) {
+void Judge::State::judge_built(const task::Task& task, const Admission& admission, const build::Artifact& artifact,
+                               const Options& options, verdict::Verdict& verdict) {
   const auto opened_reference = open(task, false, kOpenLimit);
   if (!opened_reference) throw Fault(Fault::Kind::kProtocol, opened_reference.error().text());
   Bench bench{.reference = **opened_reference,
@@ -218,6 +220,7 @@ void Judge::State::judge_built(const task::Task& task, const build::Artifact& ar
               .cache = cache,
               .runner_setup = runner_setup(),
               .ceilings = ceilings(),
+              .flops = admission.flops,
               .baseline_key = key_of(task)};
   judge_artifact(bench, task, artifact, options, verdict);
   if (!verdict.passed() || !exceeds_bound(verdict)) return;
@@ -263,7 +266,7 @@ Result<verdict::Verdict> Judge::judge(const task::Task& task, const std::filesys
                                                 .compile_s = artifact.compile_s,
                                                 .cached = artifact.cached,
                                                 .needs = artifact.needs};
-      state_->judge_built(task, artifact, options, verdict);
+      state_->judge_built(task, admission, artifact, options, verdict);
     }
   } catch (const Fault& fault) {
     if (fault.kind() == Fault::Kind::kInterrupted) throw;

@@ -65,6 +65,7 @@ struct Admission {
   std::vector<std::string> problems;
   std::vector<std::string> weak;     ///< straw solutions that passed, with the workload
   std::vector<std::string> skipped;  ///< straws that coincide with the reference, or do not apply
+  std::vector<double> flops = {};    ///< of one forward, one a workload; where admitted
 };
 
 class Judge {

@@ -76,10 +76,6 @@ void compile_baselines(Bench& bench, const std::vector<Side>& sides, const Optio
   }
 }
 
-double flops_of(const Reference& reference, size_t workload) {
-  return reference.description(workload).value("flops", 0.0);
-}
-
 void note_bound(const verdict::WorkloadVerdict& workload, const verdict::WorkloadTiming& figures,
                 verdict::Verdict& verdict) {
   if (figures.times.solution.high_us >= *workload.bound_us) return;
@@ -146,7 +142,7 @@ std::optional<Found> judge_workload(Bench& bench, Runner& runner, const task::Ta
   workload.outputs = buffers.outputs;
   workload.config = judging.config();
   workload.trials = judging.trials();
-  workload.bound_us = speed_of_light_us(buffers, flops_of(bench.reference, index), bench.ceilings);
+  workload.bound_us = speed_of_light_us(buffers, bench.flops.at(index), bench.ceilings);
   verdict.evidence.insert(verdict.evidence.end(), judging.evidence().begin(), judging.evidence().end());
   using Conclusion = verdict::Conclusion<verdict::WorkloadTiming>;
   if (found) {

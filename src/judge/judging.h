@@ -21,7 +21,8 @@ struct Bench {
   const ResultCache& cache;
   RunnerProcessSetup runner_setup;
   device::Ceilings ceilings;
-  std::string baseline_key;  ///< everything a cached baseline depends on, but for the workload
+  std::vector<double> flops;  ///< of one forward, one a workload
+  std::string baseline_key;   ///< everything a cached baseline depends on, but for the workload
 };
 
 /// Fills workloads, trials, evidence, artifact-independent figures and the conclusion of `verdict`. Throws Fault.

@@ -212,6 +212,12 @@ Json Reference::graph(size_t workload) {
   return take(child_->capture(workloads_[workload].name, kRequestLimit), "capture");
 }
 
+double Reference::flops(size_t workload) {
+  resume(child_->endpoint());
+  const auto counted = child_->flops(workloads_[workload].name, kRequestLimit);
+  return counted ? *counted : 0;
+}
+
 void Reference::stop() {
   if (!judge::stop(child_->endpoint())) throw Fault(Fault::Kind::kProtocol, "the reference's process ended");
 }

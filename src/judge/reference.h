@@ -64,6 +64,9 @@ class Reference {
   /// Compiles that baseline for this workload, once. Returns what is worth telling (graph breaks), if anything.
   std::optional<std::string> compile(size_t workload, Side side);
   Json graph(size_t workload);
+  /// Floating-point operations of one forward: matrix products, convolutions and attention, as torch counts them; 0
+  /// where it cannot.
+  double flops(size_t workload);
 
   /// Room for what calibration.h finds out once for each workload.
   std::optional<Tolerance>& kept_tolerance(size_t workload) { return workloads_[workload].tolerance; }

@@ -85,6 +85,15 @@ void add_ratio(const Ends& solution, const Ends& baseline, const Method& method,
 
 double median_of(std::span<const Sample> side, double Sample::*field) { return quantile(values_of(side, field), 0.5); }
 
+/// Of the whole interval, what the clock's error may take before more rounds are of no use.
+constexpr double kMostClockPart = 0.6;
+
+bool well_enough(const RatioEstimate& estimate, const Method& method) {
+  if (estimate.sampling > method.goal) return false;
+  const double whole = estimate.high / estimate.low - 1;
+  return whole <= method.whole || whole - 2 * estimate.sampling > kMostClockPart * method.whole;
+}
+
 }  // namespace
 
 Method Method::cpu() {
@@ -94,6 +103,7 @@ Method Method::cpu() {
           .draws = 400,
           .floor = 0.005,
           .goal = 0.02,
+          .whole = 0.05,
           .fewest_rounds = 24,
           .seed = 1};
 }
@@ -105,6 +115,7 @@ Method Method::cuda() {
           .draws = 400,
           .floor = 0.0015,
           .goal = 0.005,
+          .whole = 0.05,
           .fewest_rounds = 24,
           .seed = 1};
 }
@@ -194,7 +205,7 @@ StoppingRule::Answer StoppingRule::ask(const Rounds& rounds, nanoseconds left) {
     next_look_ = static_cast<size_t>(std::ceil(static_cast<double>(next_look_) * kLookGrowth));
     bool known = true;
     for (size_t baseline = 1; baseline < rounds.sides() && known; baseline++) {
-      known = estimate_ratio(rounds, 0, baseline, method_).sampling <= method_.goal;
+      known = well_enough(estimate_ratio(rounds, 0, baseline, method_), method_);
     }
     if (known) return Answer::kReached;
   }

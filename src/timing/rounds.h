@@ -22,7 +22,8 @@ struct Method {
   size_t block_rounds;   ///< longest run of neighbouring rounds that is resampled as one
   size_t draws;          ///< resamples
   double floor;          ///< a ratio's interval is at least this far (relative) to either side
-  double goal;           ///< sampling stops once every ratio's sampling half-width is within this
+  double goal;           ///< sampling stops once every ratio's sampling half-width is within this,
+  double whole;          ///< and its whole interval (high / low - 1) within this, where the clock's part leaves room
   size_t fewest_rounds;  ///< before stopping is considered
   uint64_t seed;
 

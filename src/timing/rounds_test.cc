@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -180,6 +181,27 @@ TEST(StoppingRule, OverrunsTheCapForTheFewestRounds) {
   StoppingRule rule(Method::cpu());
   EXPECT_EQ(rule.ask(simulated(3, 1000, 1000), nanoseconds(-1)), StoppingRule::Answer::kContinue);
   EXPECT_EQ(rule.ask(simulated(4, 1000, 1000), nanoseconds(-1)), StoppingRule::Answer::kCap);
+}
+
+/// Twenty-four rounds with a sampling half-width below the goal, and a clock that is wrong by so much of every call.
+StoppingRule::Answer after_a_little_scatter(double clock_error) {
+  Rounds rounds(2);
+  for (size_t i = 0; i < Method::cpu().fewest_rounds; i++) {
+    const double solution_us = 1000 * (1 + 0.08 * static_cast<double>(i * 7 % 11) / 10);
+    const double baseline_us = 1000 * (1 + 0.08 * static_cast<double>(i * 5 % 13) / 12);
+    const auto sample = [&](double us) { return Sample{us * (1 - clock_error), us, us * (1 + clock_error), 0, 0}; };
+    rounds.add(std::array{sample(solution_us), sample(baseline_us)});
+  }
+  return StoppingRule(Method::cpu()).ask(rounds, nanoseconds(5));
+}
+
+TEST(StoppingRule, GoesOnWhileMoreRoundsCanBringTheWholeIntervalDown) {
+  EXPECT_EQ(after_a_little_scatter(0.0), StoppingRule::Answer::kReached);
+  EXPECT_EQ(after_a_little_scatter(0.007), StoppingRule::Answer::kContinue);
+}
+
+TEST(StoppingRule, DoesNotTryToAverageTheClocksErrorAway) {
+  EXPECT_EQ(after_a_little_scatter(0.02), StoppingRule::Answer::kReached);
 }
 
 TEST(Method, NamesItsStatistic) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "agent/loop.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +8,7 @@
 
 #include "agent/episode.h"
 #include "agent/fake_workshop.h"
-#include "agent/loop.h"
+#include "agent/replay.h"
 #include "agent/script_model.h"
 #include "agent/tools.h"
 #include "base/files.h"
@@ -45,7 +47,9 @@ class LoopTest : public ::testing::Test {
     }
     auto episode = Episode::open(episode_path());
     EXPECT_TRUE(episode.ok()) << episode.error().text();
-    return run_episode(*episode, **model, tools, settings);
+    auto end = run_episode(*episode, **model, tools, settings);
+    EXPECT_TRUE(end.ok());
+    return *end;
   }
 
   /// Events without what differs from one sitting to the next.
@@ -114,6 +118,26 @@ TEST_F(LoopTest, AnEpisodeThatEndedForGoodIsLeftAsItIs) {
   EXPECT_EQ(*read_file(episode_path()), before);
 }
 
+TEST_F(LoopTest, AReplaySaysWhereSomethingElseComesOfACall) {
+  script(whole_script());
+  play();
+  const std::vector<Json> played = *Episode::read(episode_path());
+  Tools same(folder_.path() / "same", folder_.path() / "attempts2", workshop_);
+  EXPECT_EQ(replay_episode(played, same, {}), 0);
+  FakeWorkshop unlucky;
+  unlucky.lucky_once = "speed=2.5";
+  Tools other(folder_.path() / "other", folder_.path() / "attempts3", unlucky);
+  replay_episode(played, other, {});
+  other.begin_again();
+  std::vector<std::string> found;
+  EXPECT_EQ(replay_episode(played, other,
+                           [&](const Replayed& call) {
+                             if (!call.same()) found.push_back(call.tool + " " + call.before + " " + call.after);
+                           }),
+            1);
+  EXPECT_EQ(found, std::vector<std::string>{"profile pass wrong"});
+}
+
 TEST_F(LoopTest, TheTurnLimitEndsTheEpisode) {
   script(whole_script());
   EXPECT_EQ(ending(play({.limits = {.turns = 2}})), "turn_limit");
@@ -138,7 +162,7 @@ TEST_F(LoopTest, AnInterruptBetweenToolCallsKeepsWhatWasDone) {
   std::atomic<bool> interrupted = false;
   LoopSettings settings;
   settings.interrupted = &interrupted;
-  settings.on_event = [&](const Json& event) { interrupted = interrupted || event["event"] == "tool"; };
+  settings.on_event = [&](const Json& event, const Spend&) { interrupted = interrupted || event["event"] == "tool"; };
   EXPECT_EQ(ending(play(settings)), "interrupted");
   EXPECT_EQ(ending(play()), "finished");
   EXPECT_EQ(workshop_.judgings, 3);
@@ -174,49 +198,6 @@ TEST_F(LoopTest, AFileThatIsNoEpisodeIsRefusedByLine) {
   const size_t second = bytes.find('\n') + 1;
   write_file(episode_path(), bytes.substr(0, second) + "garbage\n" + bytes.substr(second));
   EXPECT_THAT(Episode::open(episode_path()).error().text(), HasSubstr("episode.jsonl:2"));
-}
-
-class ToolsTest : public ::testing::Test {
- protected:
-  ToolResult call(const std::string& tool, const std::string& arguments) {
-    return tools_.call({.id = "c", .tool = tool, .arguments = arguments}, 1);
-  }
-
-  TemporaryFolder folder_{"ww-tools-test"};
-  FakeWorkshop workshop_;
-  Tools tools_{folder_.path() / "workspace", folder_.path() / "attempts", workshop_};
-};
-
-TEST_F(ToolsTest, MalformedCallsAreAnsweredAndNotThrown) {
-  EXPECT_THAT(call("write", "{\"path\": ").text, HasSubstr("not valid JSON"));
-  EXPECT_THAT(call("write", "[]").text, HasSubstr("must be a JSON object"));
-  EXPECT_THAT(call("write", R"({"path":"a"})").text, HasSubstr("\"text\" is missing"));
-  EXPECT_THAT(call("write", R"({"path":3,"text":"x"})").text, HasSubstr("must be text"));
-  EXPECT_THAT(call("profile", R"({"config":-1})").text, HasSubstr("from 0"));
-  EXPECT_THAT(call("profile", R"({"configs":1})").text, HasSubstr("unknown argument \"configs\""));
-  EXPECT_THAT(call("shell", "{}").text, HasSubstr("no tool \"shell\""));
-}
-
-TEST_F(ToolsTest, PathsStayInTheWorkspace) {
-  for (const char* path : {"../x", "/etc/x", "", ".", "a/../../x", "kernels/"}) {
-    EXPECT_THAT(call("write", Json{{"path", path}, {"text", "x"}}.dump()).text, HasSubstr("inside the workspace"))
-        << path;
-  }
-  call("write", R"({"path":"a","text":"x"})");
-  EXPECT_THAT(call("write", R"({"path":"a/b","text":"x"})").text, HasSubstr("is a file"));
-}
-
-TEST_F(ToolsTest, WhatIsWrittenIsRead) {
-  call("write", R"({"path":"kernels/a.cpp","text":"int x;"})");
-  EXPECT_EQ(call("read", R"({"path":"kernels/a.cpp"})").text, "int x;");
-  call("write", R"({"path":"kernels/a.cpp","text":""})");
-  EXPECT_THAT(call("read", R"({"path":"kernels/a.cpp"})").text, HasSubstr("error: kernels/a.cpp"));
-}
-
-TEST_F(ToolsTest, AVerdictIsShownWithItsSpeedUps) {
-  call("write", R"({"path":"kernels/solution.cpp","text":"speed=2.5"})");
-  const ToolResult result = call("profile", R"({"compile":true})");
-  EXPECT_THAT(result.text, HasSubstr("pass  2.50x eager [2.45, 2.55]  2.00x compile [1.96, 2.04]"));
 }
 
 TEST(ScriptModel, RefusesABadLineByItsNumber) {
