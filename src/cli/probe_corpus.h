@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The probes under tests/sandbox/, as their TOML files describe them (tests/sandbox/README.md). Reading only; plain data.
+// The probes under tests/sandbox/, as their TOML files describe them (tests/sandbox/README.md). Reading only; plain
+// data.
 #pragma once
 
 #include <filesystem>

@@ -76,7 +76,8 @@ void ProbeGround::make_files() {
   if (leaked_ < 0) throw_errno("opening " + secret.string());
   std::error_code code;
   fs::copy_file("/usr/bin/id", setuid_program(), code);
-  if (!code && ::geteuid() == 0 && ::chmod(setuid_program().c_str(), 04755) != 0) throw_errno("making a setuid program");
+  if (!code && ::geteuid() == 0 && ::chmod(setuid_program().c_str(), 04755) != 0)
+    throw_errno("making a setuid program");
 }
 
 void ProbeGround::make_listeners() {

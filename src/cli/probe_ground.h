@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What probes aim at: a secret file, a process, listeners, shared memory, variables and descriptors of this process. All
-// of it is made for the purpose and goes with the object. One at a time, for it changes this process's environment.
+// What probes aim at: a secret file, a process, listeners, shared memory, variables and descriptors of this process.
+// All of it is made for the purpose and goes with the object. One at a time, for it changes this process's environment.
 #pragma once
 
 #include <sys/types.h>

@@ -217,7 +217,8 @@ void print_sum(const Tally& tally, const Work& work, bool json) {
     print(fmt::format("no_verdict: {} of {}{}\n", tally.no_verdict, tally.judged,
                       tally.too_many_without_verdict() ? ", too many" : ""));
   }
-  print(fmt::format("{} passed, {} failed\n", tally.passed, tally.failed));
+  print(fmt::format("{} passed, {} failed", tally.passed, tally.failed));
+  print(tally.not_provable ? fmt::format(", {} skipped\n", tally.not_provable) : "\n");
 }
 
 void try_probes(const Work& work, Screen& screen, Tally& tally) {

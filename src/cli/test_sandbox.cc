@@ -106,8 +106,7 @@ bool ProbeRun::works_outside(const Probe& probe, std::string& note) {
   if (is_script(probe)) argv.insert(argv.begin(), "/bin/sh");
   // What outlives others is to be seen doing so, and ends by itself.
   const Rest rest = probe.sign == Sign::kGrows ? Rest::kSpared : Rest::kKilled;
-  const BoundedEnd end =
-      run_bounded(argv, ground_.told(ground_.work(), ground_.work() / "SKILL.md"), kWallLimit, rest);
+  const BoundedEnd end = run_bounded(argv, ground_.told(ground_.work(), ground_.work() / "SKILL.md"), kWallLimit, rest);
   note = "outside: " + (end.timed_out ? "it does not end" : fmt::format("exit code {}", end.exit_code));
   if (end.exit_code == kUntriable) note += " (" + end.output.substr(0, end.output.find('\n')) + ")";
   if (end.timed_out || end.exit_code != kOut) return false;
