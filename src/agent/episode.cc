@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
+#include <utility>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -123,6 +124,8 @@ bool resumable(std::string_view ending) {
 Episode::Episode() = default;
 Episode::Episode(Episode&&) noexcept = default;
 Episode::~Episode() = default;
+
+std::vector<Json> Episode::take_events() { return std::move(events_); }
 
 Episode Episode::create(const fs::path& path) {
   Episode episode;

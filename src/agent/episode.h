@@ -59,7 +59,7 @@ class Episode {
   /// What the file held when it was opened, and the start that was appended to an empty one.
   const std::vector<Json>& events() const { return events_; }
   /// Hands them over: a long episode is not kept in memory.
-  std::vector<Json> take_events() { return std::move(events_); }
+  std::vector<Json> take_events();
 
  private:
   Episode();
