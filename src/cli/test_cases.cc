@@ -91,6 +91,14 @@ std::string first_line(const std::string& text) {
   return line.size() > kCharacters ? line.substr(0, kCharacters) + "..." : line;
 }
 
+/// For whoever has to find out why: on one line still, but with the whole of what a script prints.
+std::string whole_text(std::string text) {
+  constexpr size_t kCharacters = 1000;
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  if (text.size() > kCharacters) text = text.substr(0, kCharacters) + "...";
+  return std::regex_replace(text, std::regex("\n"), " | ");
+}
+
 }  // namespace
 
 CaseResult run_case(const Case& entry, judge::Judge& judge, const Environment& environment) {
@@ -100,9 +108,9 @@ CaseResult run_case(const Case& entry, judge::Judge& judge, const Environment& e
   const std::string expected = expectation(entry);
   const bool traceback = observed.text.find("Traceback (most recent call last)") != std::string::npos;
   if (observed.what != expected) {
-    result.note = fmt::format("{} instead of {}: {}", observed.what, expected, first_line(observed.text));
+    result.note = fmt::format("{} instead of {}: {}", observed.what, expected, whole_text(observed.text));
   } else if (!std::regex_search(observed.text, std::regex(entry.message))) {
-    result.note = fmt::format("says nothing like /{}/: {}", entry.message, first_line(observed.text));
+    result.note = fmt::format("says nothing like /{}/: {}", entry.message, whole_text(observed.text));
   } else if (traceback) {
     result.note = "shows a traceback: " + first_line(observed.text);
   } else {

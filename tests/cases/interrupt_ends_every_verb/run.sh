@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Starts a verb, waits until it is at what is to be interrupted, sends SIGINT, and says how it ended, whether within a
-# second and a half (a second is what it should take; the rest is for a loaded machine), and how many children are left.
+# Starts a verb, waits until the process that does the work is there, sends SIGINT, and says how it ended, whether soon
+# (a second is what it should take; the rest is for a loaded machine; left alone each would go on far longer), and how
+# many children live on. An orphan that nobody has reaped yet is no longer alive.
 set -u
 program=$1 folder=$2
 home=${WW_HOME:-$(cd -- "$(dirname -- "$0")/../../.." && pwd)}
@@ -16,21 +17,29 @@ descendants() {
   done
 }
 
-# interrupt SECONDS VERB...
+alive() { [[ -e /proc/$1/stat && $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) != [ZX]* ]]; }
+
+# interrupt WORKER VERB...: once a process of that name has been at work for a second.
 interrupt() {
-  local delay=$1 pid status start took children left=0
+  local worker=$1 pid status start took child children="" left=0
   shift
   "$program" "$@" >out 2>err &
   pid=$!
-  sleep "$delay"
+  for ((i = 0; i < 300; i++)); do
+    for child in $(descendants "$pid"); do
+      [[ $(cat "/proc/$child/comm" 2>/dev/null) != $worker* ]] || break 2
+    done
+    sleep 0.1
+  done
+  sleep 1
   children=$(descendants "$pid")
   start=$(date +%s%N)
   kill -INT "$pid" || echo "$1 was over too soon: $(cat out err)"
   wait "$pid"
   status=$?
   took=$((($(date +%s%N) - start) / 1000000))
-  for child in $children; do [[ ! -e /proc/$child ]] || left=$((left + 1)); done
-  if ((took < 1500)); then took="in time"; else took="after $took ms"; fi
+  for child in $children; do ! alive "$child" || left=$((left + 1)); done
+  if ((took < 5000)); then took="in time"; else took="after $took ms"; fi
   echo "$status $1 $took, $left left"
 }
 
@@ -55,18 +64,18 @@ TEXT
 # Seconds of template instantiation.
 {
   printf '#include <warpwright/solution.h>\n#include <algorithm>\n#include <map>\n#include <vector>\n'
-  for ((i = 0; i < 2000; i++)); do
+  for ((i = 0; i < 8000; i++)); do
     printf 'struct S%d { int x; bool operator<(const S%d& o) const { return x < o.x; } };\n' $i $i
     printf 'int f%d(std::vector<S%d> v) { std::sort(v.begin(), v.end()); std::map<S%d, int> m; return m[v[0]]; }\n' $i $i $i
   done
   printf 'int ww_forward(const ww_call*) { return 0; }\n'
 } >slow/kernels/slow.cpp
 
-interrupt 4 tasks check endless/model.py
-interrupt 1 build slow
-interrupt 5 judge gelu_layernorm "$home/tests/honest/gelu_layernorm_plain" --time-cap 20
+interrupt python tasks check endless/model.py
+interrupt cc1plus build slow
+interrupt ww-runner judge gelu_layernorm "$home/tests/honest/gelu_layernorm_plain" --time-cap 20
 printf '{"calls": [{"tool": "finish"}]}\n' >replies.jsonl
-interrupt 1 optimize gelu_layernorm --model script:replies.jsonl --run run
+interrupt python optimize gelu_layernorm --model script:replies.jsonl --run run
 [[ ! -e run/result.json ]] || echo "the run is over though it was interrupted"
 "$program" optimize --resume run >out 2>err
 echo "resumed: exit $?"
