@@ -161,7 +161,7 @@ class Screen {
                           {"seconds", result.seconds}});
     }
     put(fmt::format("{:<10} {:<6} {:<41} {:5.1f} s  {}\n", result.passed ? "passed" : "FAILED", "case",
-                    result.entry.name, result.seconds, one_line(result.note)),
+                    result.entry.name, result.seconds, result.passed ? one_line(result.note) : result.note),
         {});
   }
 

@@ -74,8 +74,8 @@ TEXT
 interrupt python tasks check endless/model.py
 interrupt cc1plus build slow
 interrupt ww-runner judge gelu_layernorm "$home/tests/honest/gelu_layernorm_plain" --time-cap 20
-printf '{"calls": [{"tool": "finish"}]}\n' >replies.jsonl
-interrupt python optimize gelu_layernorm --model script:replies.jsonl --run run
+printf '{"calls": [{"tool": "%s", "arguments": %s}]}\n' bash '{"command": "sleep 6"}' finish '{}' >replies.jsonl
+interrupt sleep optimize gelu_layernorm --model script:replies.jsonl --run run
 [[ ! -e run/result.json ]] || echo "the run is over though it was interrupted"
 "$program" optimize --resume run >out 2>err
 echo "resumed: exit $?"
