@@ -30,6 +30,7 @@ constexpr double kCallLimitOverEager = 100;
 constexpr milliseconds kLeastCallLimit{5000};
 constexpr double kTuneBudget_s = 1.5;  // of trying configs, per workload
 constexpr int kFinalists = 3;
+constexpr int kForFigures = 40;  // this fraction of the cap is for what follows sampling
 /// Honey rounds look for stale, cached or gated work, whose errors are near 1; their inputs can be ill-conditioned.
 constexpr double kHoneySlack = 10;
 /// Equal values are ill-conditioned by construction: a norm divides rounding noise by the root of its epsilon.
@@ -472,15 +473,13 @@ std::optional<Found> WorkloadJudging::sample(std::vector<std::string>& honey, na
     }
   }
   const nanoseconds start = now();
-  const nanoseconds end = std::max<nanoseconds>(due, start + options_.time_cap / 2);
-  nanoseconds shortest = nanoseconds::max();
+  const nanoseconds end = std::max<nanoseconds>(due, start + options_.time_cap / 2) - options_.time_cap / kForFigures;
   for (int blocks = 1;; blocks++) {
-    const nanoseconds block_start = now();
     if (Step ended = block(honey, (honey.size() + 2) / 3)) return ended;
-    shortest = std::min(shortest, now() - block_start);
     on_progress_(std::min(1.0, to_seconds(now() - start) / to_seconds(end - start)));
     // A block that would end beyond the cap is not begun.
-    const nanoseconds left = blocks < kFewestBlocks ? options_.time_cap : end - now() - shortest;
+    const nanoseconds usual = (now() - start) / blocks;
+    const nanoseconds left = blocks < kFewestBlocks ? options_.time_cap : end - now() - usual;
     if (measurement_->ask(left) != timing::StoppingRule::Answer::kContinue) return std::nullopt;
   }
 }
