@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "playground.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 
 #include "attempts.h"
 #include "base/fault.h"
+#include "base/fd.h"
 
 namespace ww::sandbox {
 
@@ -63,10 +65,14 @@ void Playground::expect_stopped_inside(const std::string& attempt, const Words& 
 }
 
 Victim::Victim() {
+  // Opened by us: the folder of the build may be closed to the user that it runs as.
+  const Fd program(::open(WW_ATTEMPTS, O_PATH | O_CLOEXEC));
+  if (!program.valid()) throw_errno("opening " WW_ATTEMPTS);
   pid_ = ::fork();
   if (pid_ == 0) {
     if (::geteuid() == 0 && ::setresuid(inside_uid(), inside_uid(), inside_uid()) != 0) ::_exit(1);
-    ::execl(WW_ATTEMPTS, WW_ATTEMPTS, "victim", nullptr);
+    char* const arguments[] = {const_cast<char*>(WW_ATTEMPTS), const_cast<char*>("victim"), nullptr};
+    ::fexecve(program.get(), arguments, ::environ);
     ::_exit(1);
   }
   if (pid_ < 0) throw_errno("starting a victim");
